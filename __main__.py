@@ -117,9 +117,9 @@ def build_tenant(config: pulumi.Config, name: str) -> None:
 
 
 def refuse_to_drop(leaving: list[Manifest]) -> None:
-    """Stop if a namespace leaves the tenant, but must stay in the cluster.
+    """Raise RunError if a namespace is removed from the tenant, but must stay in the cluster.
 
-    Pulumi would delete the namespace if `retainOnDelete` is not set for the namespace in the stack's state.
+    If `retainOnDelete` is not set for the namespace in the stack's state, Pulumi would delete the namespace.
     In a preview, this function only logs a warning.
     """
     names = ", ".join(namespace["metadata"]["name"] for namespace in leaving)

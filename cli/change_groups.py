@@ -22,7 +22,8 @@ class ChangeGroup:
         """The kind, the namespace and the name of the changed object, such as `Role tenant-a/viewer`.
 
         If the group has several namespaces, the title contains only the kind and the name. The property
-        `heading` then lists the namespaces. If the objects themselves are namespaces, the title lists them.
+        `heading` then lists the namespaces. If the changed objects are Namespaces, the title lists their
+        names.
         """
         if len(self.namespaces) < 2:
             return str(self.change.key)
@@ -65,7 +66,7 @@ def without_namespace(manifest: Manifest) -> Manifest:
 
 
 def _content(change: ObjectChange, created: Manifest | None) -> str:
-    """A text that contains everything except the namespace. All changes in a group have the same text."""
+    """A text with all data of the change, except the namespace. All changes in a group have the same text."""
     name = "" if change.kind == NAMESPACE.kind else change.name
     fields = [(field.path, field.before, field.after) for field in change.fields]
     manifest = without_namespace(created) if created else None

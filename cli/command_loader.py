@@ -1,7 +1,7 @@
 """Imports the module of a command only when the user runs the command.
 
-These modules import large libraries, which takes time. `tenancy --help` imports none of them. The shell
-completion of command names and tenant names imports none of them either.
+The modules of the commands import large libraries, which takes time. `tenancy --help` imports none of these
+modules. The shell completion of command names and tenant names imports none of them either.
 """
 
 import ast
@@ -23,11 +23,11 @@ GLOBAL_OPTIONS: Final = "Global options"
 
 
 def _one_name(name: TenantName) -> None:
-    """Declares the arguments of a command that takes the name of one tenant. Never called."""
+    """Declares the argument of commands that need the name of one tenant. This function is never called."""
 
 
 def _names(names: TenantNames = None) -> None:
-    """Declares the arguments of a command that takes any number of tenant names. Never called."""
+    """Declares the argument of commands that accept several tenant names. This function is never called."""
 
 
 class Source(NamedTuple):
@@ -40,8 +40,8 @@ class Source(NamedTuple):
     `arguments` is a function that declares the command's arguments. It is None, unless all arguments are
     names of tenants.
 
-    `alias_of` is empty, unless the command is a second name of another command. It then names this other
-    command.
+    If the command is a second name of another command, `alias_of` is the name of that other command.
+    Otherwise, `alias_of` is empty.
     """
 
     function: str
@@ -89,9 +89,9 @@ class CommandGroup(TyperGroup):
         ]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """The command with its help text, but without its parameters.
+        """The command with its help text, but without its parameters. None if no command has this name.
 
-        `tenancy --help` needs no more. None if there is no command with this name.
+        `tenancy --help` does not need the parameters.
         """
         command = super().get_command(ctx, cmd_name)
         if command:
@@ -104,7 +104,7 @@ class CommandGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
-        """The name of the command in the first argument, the command itself, and the other arguments.
+        """The name of the command in the first argument, the command itself, and the remaining arguments.
 
         During shell completion, the name and the command are None if there is no such command.
         """
@@ -197,9 +197,11 @@ def _set_global_option(context: Any, option: Any, value: Any) -> None:
 
 
 def _help_text(name: str) -> str:
-    """The docstring of the command's function. It is read from the source file, without importing the module.
+    """The help text of a command.
 
-    The text for an alias refers to the other command.
+    It is the docstring of the command's function. To read the docstring, this function parses the source
+    file, and does not import the module. If the command is an alias, the help text only names the command
+    that the alias runs.
     """
     if alias_of := COMMANDS[name].alias_of:
         return f"The same as `tenancy {alias_of}`."

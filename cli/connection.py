@@ -74,7 +74,7 @@ class Connection:
 
     @cached_property
     def served(self) -> frozenset[Kind]:
-        """The kinds that belong to integrations, such as Istio, and that the cluster serves."""
+        """The kinds of integrations, such as Istio, that the cluster serves."""
         from cluster.served_kinds import served_kinds
 
         return served_kinds(self.cluster)

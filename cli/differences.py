@@ -41,8 +41,8 @@ _REJECTIONS: Final = frozenset(
 class CurrentDifferences:
     """The drift and the pending changes of a tenant.
 
-    `drift_problem` says why some or all of the drift is unknown. `pending_problem` says why the pending
-    changes are unknown. Each of the two is empty if there is no such problem.
+    `drift_problem` says why some or all of the drift is unknown. It is empty if the drift is known.
+    `pending_problem` says why the pending changes are unknown. It is empty if they are known.
     """
 
     tenant: Manifest
@@ -72,7 +72,7 @@ def read_differences(
 
     If the newest spec is not applied, the function reads the last applied state from the tenant's stack. If
     it cannot read the stack or the plans, the differences are unknown. The comparison skips the kinds that
-    the user may not list.
+    the user cannot list.
 
     `reader.missing` contains the rights that the user lacks. The function removes the rights that this
     comparison does not need, such as the right to list a kind of which the tenant has no objects.
@@ -81,7 +81,7 @@ def read_differences(
     plans = reader.plans(plans_file)
     if plans is None:
         reader.drop_kinds_except(kinds)
-        return unknown_differences(tenant, f"you may not {READ_PLANS}")
+        return unknown_differences(tenant, f"you cannot {READ_PLANS}")
     facts = Facts(plans, reader.served or frozenset())
     desired, pending_problem = None, ""
     try:
@@ -103,7 +103,7 @@ def read_differences(
         drift=object_changes(applied.without(reader.unreadable), live),
         pending_changes=object_changes(desired, applied.by_key) if desired else None,
     )
-    drift_problem = f"you may not {rights_text(reader.missing)}" if reader.missing else ""
+    drift_problem = f"you cannot {rights_text(reader.missing)}" if reader.missing else ""
     return CurrentDifferences(tenant, parts, drift_problem, pending_problem)
 
 
@@ -113,7 +113,10 @@ def unknown_differences(tenant: Manifest, problem: str) -> CurrentDifferences:
 
 
 def print_differences(differences: CurrentDifferences) -> None:
-    """Print two sections: the drift, and the pending changes. The second section ends with the next step."""
+    """Print two sections: the drift, and the pending changes.
+
+    The second section ends with a hint about the next step.
+    """
     parts = differences.parts
     console.print(Text("Manual changes (drift)", style="bold"))
     if parts.drift is None:

@@ -122,10 +122,11 @@ def fitted_table(columns: Sequence[str], rows: Iterable[Sequence[str | Text]], t
 
 
 def _layout(widths: Sequence[int], total_width: int) -> tuple[int, set[int]]:
-    """The number of spaces between columns, and the indices of the columns that wrap.
+    """The number of spaces between columns (3, 2 or 1), and the indices of the columns that wrap.
 
-    `widths` are the widths of the columns. The function uses as many spaces as possible (3, 2 or 1), but
-    fewer spaces if fewer columns then have to wrap. If more than one column has to wrap even so, it uses 1.
+    `widths` are the widths of the columns. As few columns as possible wrap. If at most one column wraps, the
+    number of spaces is as high as possible. If several columns wrap, the number of spaces is as low as
+    possible.
     """
     layouts = [(gap, _folded(widths, total_width - gap * (len(widths) - 1))) for gap in _GAPS]
     fewest = min(len(folded) for _, folded in layouts)

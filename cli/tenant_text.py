@@ -24,7 +24,7 @@ def print_tenant(view: TenantView, missing: Sequence[Right]) -> None:
 
     A section that needs one of these rights contains only `unknown` and the right.
     """
-    row, unknown = view.row, {right.kind: f"you may not {right}" for right in missing}
+    row, unknown = view.row, {right.kind: f"you cannot {right}" for right in missing}
     title = Text(row.name, style="bold")
     if row.display_name:
         title += Text(f"  {row.display_name}")

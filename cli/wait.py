@@ -42,7 +42,7 @@ def wait_until_settled(cluster: Cluster, tenants: Sequence[Manifest], timeout_s:
     """Wait until all tenants are settled, and return them in the given order. See `is_settled`.
 
     If a tenant is deleted during the wait, the result contains its manifest from `tenants` with the phase
-    Gone. Raises NotSettled if not all tenants are settled after `timeout_s` seconds.
+    Gone. Raises NotSettled if a tenant is not settled after `timeout_s` seconds.
     """
     return [settled.tenant for settled in wait_and_time(cluster, tenants, timeout_s)]
 

@@ -13,18 +13,18 @@ from tenancy.isolation.catalog import CHECKS
 from tenancy.isolation.check import Actor, Layer, NotApplicable, Request
 from tenancy.isolation.target import Target, actors
 
-# Each check of `CHECKS` sends a request that the API server must reject. These are the checks whose request
-# only RBAC rejects. A SubjectAccessReview evaluates RBAC, but not admission policies or quotas.
+# Each check in `CHECKS` sends a request that the API server must reject. This list contains only the checks
+# whose request RBAC alone rejects. A SubjectAccessReview evaluates RBAC, but no admission policies or quotas.
 REVIEWED_CHECKS: Final = tuple(
     check for check in CHECKS if check.attempt and all(each.layer is Layer.RBAC for each in check.protections)
 )
 
 
 def review_rights(cluster: Cluster, target: Target) -> dict[str, str]:
-    """Find the rights that the users of the tenant in `target` must not have, but have.
+    """Find the forbidden rights that users of the tenant in `target` have.
 
-    Sends one SubjectAccessReview per check. Returns one message for each check that fails, such as
-    `USER may delete networkpolicies`, by the id of the check.
+    Sends one SubjectAccessReview per check. Returns one message for each failed check, such as `USER may
+    delete networkpolicies`. The keys are the IDs of the checks.
     """
     users, failures = actors(target.desired), {}
     for check in REVIEWED_CHECKS:

@@ -29,7 +29,7 @@ _MERGE_PATCH: Final = "application/merge-patch+json"
 
 
 class ImpersonationForbidden(ClusterError):
-    """The caller may not impersonate the user."""
+    """The caller cannot impersonate the user."""
 
 
 class Attempts:
@@ -42,7 +42,7 @@ class Attempts:
     def answer(self, actor: Actor, request: Request) -> Answer:
         """Send the request as the user `actor`, and return the answer, even if the API server rejects it.
 
-        Raises ImpersonationForbidden if the caller may not impersonate the user. Raises ClusterError if the
+        Raises ImpersonationForbidden if the caller cannot impersonate the user. Raises ClusterError if the
         API server does not answer.
         """
         if actor not in self._transports:
@@ -77,9 +77,9 @@ def _sent(transport: Transport, request: Request) -> Answer:
 
 
 def _reviewed(transport: Transport, request: Request) -> Answer:
-    """Find out whether the user may use a verb for which HTTP has no method, such as `impersonate`.
+    """Find out whether the user has a right for which HTTP has no method, such as `impersonate`.
 
-    Sends a SelfSubjectAccessReview instead of the request. Returns status 200 or 403.
+    Sends a SelfSubjectAccessReview instead of the request. The returned answer has status 200 or 403.
     """
     attributes = {
         "verb": request.rbac_verb,

@@ -55,7 +55,7 @@ class Cluster:
         return self._transport.request("GET", "/version")
 
     def api_version(self, group: str) -> str:
-        """The preferred version of an API group, such as `apps/v1`. The name of the core group is empty."""
+        """The preferred version of an API group, such as `apps/v1`. For the core group, `group` is empty."""
         if not group:
             return "v1"
         return str(self._transport.request("GET", f"/apis/{group}")["preferredVersion"]["groupVersion"])
@@ -141,7 +141,7 @@ class Cluster:
     def log(self, pod: str, namespace: str, container: str, *, is_followed: bool = False) -> Iterator[bytes]:
         """Yield the log of a container, in chunks.
 
-        With `is_followed`, also yield new output, until the container ends.
+        If `is_followed` is true, continue with new output until the container ends.
         """
         query = {"container": container, "follow": "true" if is_followed else ""}
         # If the log is followed, there is no read timeout: a container may write nothing for hours.
@@ -222,8 +222,8 @@ class Cluster:
     ) -> None:
         """Delete an object and its dependents. Do nothing if the object does not exist.
 
-        If `uid` is set, also do nothing if the object has another uid. With `is_foreground`, the API server
-        deletes the dependents first.
+        If `uid` is set, and the live object has another uid, do nothing. If `is_foreground` is true, the API
+        server deletes the dependents first.
         """
         # The policy is explicit, because deleting a Job orphans its pods by default.
         options: Manifest = {"propagationPolicy": "Foreground" if is_foreground else "Background"}

@@ -22,7 +22,7 @@ def read_facts(
     own: Collection[ObjectKey] = (),
     unreadable: Container[str] = (),
 ) -> Facts:
-    """Read the live objects with the kinds, namespaces and names of the objects that a Tenant needs.
+    """Read the live objects that have the same kind, namespace and name as an object of the Tenant.
 
     Such an object can already exist and belong to somebody else. `manifest` is the Tenant. Sends one request
     per object, except for these objects:

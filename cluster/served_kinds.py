@@ -46,7 +46,7 @@ def served_kinds(cluster: Cluster) -> frozenset[Kind]:
 def served_mutating_policies(cluster: Cluster) -> list[Kind]:
     """The API versions of MutatingAdmissionPolicy that the API server serves.
 
-    Versions that the client's user may not list are omitted.
+    Versions that the client's user cannot list are omitted.
     """
     served = []
     for kind in MUTATING_POLICIES:

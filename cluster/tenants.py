@@ -46,8 +46,8 @@ def left_hosts(tenant: Manifest, desired: "DesiredState") -> tuple[str, ...]:
 def needs_work(before: Manifest | None, after: Manifest) -> bool:
     """Whether the change from `before` to `after` requires a reconcile.
 
-    This is the case if the Tenant is new, if its spec has changed, or if its deletion has started. Changes to
-    the status require no reconcile.
+    A reconcile is required if the Tenant is new, if its spec has changed, or if its deletion has started.
+    Changes to the status require no reconcile.
     """
     return before is None or any(
         before["metadata"].get(field) != after["metadata"].get(field)
@@ -133,7 +133,7 @@ def read_tenants(cluster: Cluster, selector: str = "") -> list[Manifest]:
 class Tenants:
     """The watcher's copy of all Tenants.
 
-    The copy includes changes that the watcher has made but that informers have not received yet.
+    The copy includes changes by the watcher itself, even if the informers have not received them yet.
     """
 
     def __init__(self, cluster: Cluster, on_change: OnChange) -> None:
@@ -142,7 +142,7 @@ class Tenants:
         self._written = WrittenObjects()
 
     def named(self, name: str) -> list[Manifest]:
-        """The Tenants with this name, at most one per API group. The first Tenant in the list is used."""
+        """The Tenants with this name, at most one per API group. The watcher applies only the first one."""
         key = ObjectKey("Tenant", "", name)
         manifests = [
             self._written.newest(tenant) for informer in self.informers if (tenant := informer.get(key))

@@ -6,7 +6,7 @@ from tenancy.base.manifest import Manifest
 
 
 class WrittenObjects:
-    """For each object that this process has written: the version that it wrote last. Thread-safe."""
+    """Stores the last written version of each object that this process has written. Thread-safe."""
 
     def __init__(self) -> None:
         self._by_uid: dict[str, Manifest] = {}
@@ -19,7 +19,7 @@ class WrittenObjects:
         return manifest
 
     def newest(self, seen: Manifest) -> Manifest:
-        """Return `seen` or the written version of the same object, whichever is newer.
+        """Return the newer version of an object: `seen`, or the version that this process has written.
 
         `seen` is the version that an informer has received.
         """

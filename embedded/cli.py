@@ -63,7 +63,7 @@ def clean(args: argparse.Namespace) -> int:
         shutil.rmtree(state, ignore_errors=True)
         print(f"removed {state}")
         # A manual `pulumi up` writes the encryption salt of a stack to a file with this name pattern. The
-        # passphrase was in the state folder. Without the passphrase, the salt is useless.
+        # passphrase was in the removed state folder, and the salt is useless without the passphrase.
         for settings in environment.ROOT.glob("Pulumi.tenant-*.yaml"):
             settings.unlink()
     if args.cache and cache_folder().exists():

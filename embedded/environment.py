@@ -32,7 +32,7 @@ def state_folder() -> Path:
 def environment_folder(lock_file: Path | None = None) -> Path:
     """The folder of the virtual environment that contains the packages of a lock file.
 
-    The default lock file is requirements.lock. The folder may not exist yet.
+    The default lock file is requirements.lock. This function does not create the folder.
     """
     python = f"{sys.version} {sysconfig.get_platform()}"
     packages = (lock_file or LOCK_FILE).read_bytes()

@@ -27,7 +27,7 @@ share. The watcher is the controller that applies Tenants.
 `kubectl explain tn.spec` also prints the fields of a Tenant. The manifest
 [`everything.yaml`](../../examples/more/everything.yaml) uses most of the fields.
 
-In the column "type", a quantity is a Kubernetes quantity, such as `500m` or `1Gi`. The keys of a map are
+In the column "type", a quantity is a Kubernetes quantity, such as `500m` or `1Gi`. In a map, all keys are
 text.
 
 This page is generated from the code by `./dev generate`. Do not edit it."""
@@ -59,8 +59,8 @@ _SECTIONS: Final = (
         TenantSpec,
         frozenset(TenantSpec.model_fields) - frozenset(Settings.model_fields),
         "Tenant: `spec`",
-        'The spec can also contain all fields of the section "Settings" below. They override the settings of '
-        "the plan.",
+        'The spec can also contain all fields of the section "Settings" below. If the spec contains such a '
+        "field, it overrides the setting of the plan.",
     ),
     Section(
         Settings,
@@ -69,7 +69,8 @@ _SECTIONS: Final = (
         "If a Tenant omits one of these fields, the value of its plan applies. If the plan omits the field "
         "too, the default applies. [Override a plan in a "
         "tenant](../howto/plans.md#override-a-plan-in-a-tenant) explains how the values of a Tenant and its "
-        "plan are combined. If an allow list, such as `registries`, is empty, no value is allowed.",
+        "plan are combined. Some fields, such as `registries`, are allow lists. An empty allow list allows "
+        "no value.",
     ),
     Section(
         Plan,
@@ -116,9 +117,9 @@ def fields_page() -> str:
 
 
 def _with_defaults(properties: Schema) -> dict[str, Any]:
-    """A copy of the settings' schema properties with the default of each setting that has a default.
+    """A copy of the properties in the settings' schema, with the defaults of the settings.
 
-    The default applies if both the plan and the tenant omit the setting.
+    The default applies if neither the plan nor the tenant sets the setting.
     """
     defaults = TenantSettings.model_json_schema(by_alias=True)["properties"]
     required = {field.alias for name, field in Plan.model_fields.items() if field.is_required()}

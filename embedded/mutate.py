@@ -25,8 +25,8 @@ from embedded.progress import Progress
 from embedded.toolchain.resolver import ensure_tools, path_with
 from embedded.verdicts import UNTIL_FAILED, VERDICTS_FILE
 
-# The time limit in seconds of the function `eventually`, with which tests wait for a condition. The limit is
-# low, because with many of the faults the condition never becomes true.
+# The time limit, in seconds, of the function `eventually`, with which tests wait for a condition. The limit
+# is low, because with many mutations the condition never becomes true.
 _WAIT_S: Final = 30
 # The exit codes of pytest after a complete run. 0 means that all tests passed, 1 that some tests failed.
 _COMPLETED_CODES: Final = (0, 1)
@@ -47,7 +47,7 @@ class Run:
 
 @dataclass(frozen=True)
 class MutationOutcome:
-    """The outcome of one mutation. It is caught if an assertion fails in each of the mutation's tests."""
+    """The outcome of one mutation. The mutation is caught if an assertion fails in each of its tests."""
 
     mutation: Mutation
     is_caught: bool
@@ -122,7 +122,7 @@ def run_mutations(checkout: Path, mutations: Sequence[Mutation]) -> list[Mutatio
 
 
 def unmutated_problem(run: Run, tests: Sequence[str]) -> str:
-    """Why `tests` did not all pass in a run without a mutation. Empty if all of them passed."""
+    """The reason why not all `tests` passed in a run without a mutation. Empty if all tests passed."""
     if run.code not in _COMPLETED_CODES:
         return f"the tests could not be run without the mutation: {_last_line(run)}"
     for test in tests:

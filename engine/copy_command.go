@@ -49,7 +49,7 @@ func copyCommand(arguments []string) error {
 		return err
 	}
 	ctx := context.Background()
-	backend, source, err := openBackend(ctx, discard, os.Getenv("PULUMI_BACKEND_URL"), nil)
+	backend, source, err := openBackend(ctx, os.Getenv("PULUMI_BACKEND_URL"), nil)
 	if err != nil {
 		return fmt.Errorf("source: %w", err)
 	}

@@ -2,40 +2,47 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"os"
 	"reflect"
 	"strings"
 	"testing"
 
-	"gocloud.dev/blob/fileblob"
-
 	"github.com/pulumi/pulumi/pkg/v3/backend"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
 func index(value int) *int { return &value }
 
-func TestProgramMayOnlyReferToEarlierResources(t *testing.T) {
-	inputs := json.RawMessage(`{}`)
+func TestRequestMayOnlyReferToEarlierResources(t *testing.T) {
 	for name, test := range map[string]struct {
-		resources []registration
+		resources []object
 		problem   string
 	}{
-		"empty":           {nil, ""},
-		"earlier":         {[]registration{{Inputs: inputs}, {Inputs: inputs, DependsOn: []int{0}, DeletedWith: index(0)}}, ""},
-		"itself":          {[]registration{{Name: "a", Inputs: inputs, DependsOn: []int{0}}}, "resource 0 (a) refers to resource 0"},
-		"later":           {[]registration{{Name: "a", Inputs: inputs, DeletedWith: index(1)}, {Inputs: inputs}}, "refers to resource 1"},
-		"negative":        {[]registration{{Name: "a", Inputs: inputs, DependsOn: []int{-1}}}, "refers to resource -1"},
-		"broken inputs":   {[]registration{{Name: "a", Inputs: json.RawMessage(`{`)}}, "resource 0 (a) has invalid inputs"},
-		"inputs not sent": {[]registration{{Name: "a"}}, "has invalid inputs"},
+		"empty":    {nil, ""},
+		"earlier":  {[]object{{}, {DependsOn: []int{0}, DeletedWith: index(0)}}, ""},
+		"itself":   {[]object{{Name: "a", DependsOn: []int{0}}}, "resource 0 (a) refers to resource 0"},
+		"later":    {[]object{{Name: "a", DeletedWith: index(1)}, {}}, "refers to resource 1"},
+		"negative": {[]object{{Name: "a", DependsOn: []int{-1}}}, "refers to resource -1"},
 	} {
-		err := (&program{Resources: test.resources}).validate()
+		err := (&request{Operation: opUp, Program: program{Resources: test.resources}}).validate()
 		if test.problem == "" && err != nil || test.problem != "" && (err == nil || !strings.Contains(err.Error(), test.problem)) {
 			t.Errorf("%s: got %v, want %q", name, err, test.problem)
+		}
+	}
+}
+
+func TestInvalidRequestIsRejected(t *testing.T) {
+	for line, problem := range map[string]string{
+		`{`:                     "unexpected EOF",
+		`{"operation":"watch"}`: `unknown operation "watch"`,
+		`{"operation":"up","program":{"resources":[{"inputs":[]}]}}`: "proto",
+		`{"operation":"up","config":{"no-key":"1"}}`:                 "no-key",
+	} {
+		got := (&server{}).answer(strings.NewReader(line))
+		if got.ErrorKind != errorInvalid || !strings.Contains(got.Error, problem) {
+			t.Errorf("%s: got %+v, want %q", line, got, problem)
 		}
 	}
 }
@@ -44,6 +51,7 @@ func TestDiagnosticsInTheEventLogAreInTheAnswer(t *testing.T) {
 	urn := "urn:pulumi:tenant-a::tenancy::tenancy:index:Tenant$kubernetes:core/v1:Namespace::tenant-a"
 	lines := []string{
 		`{"resourcePreEvent":{"metadata":{"op":"update","urn":"` + urn + `"}}}`,
+		`{"resourcePreEvent":{"metadata":{"new":{"inputs":{"\"diagnosticEvent\"":"","diagnosticEvent":{}}}}}}`,
 		`{"diagnosticEvent":{"severity":"error","urn":"` + urn + `","message":"<{%reset%}>refused<{%reset%}>\n"}}`,
 		`{"diagnosticEvent":{"severity":"error","message":"update failed"}}`,
 		`{"diagnosticEvent":{"severity":"warning","message":"there are pending operations"}}`,
@@ -51,7 +59,7 @@ func TestDiagnosticsInTheEventLogAreInTheAnswer(t *testing.T) {
 	}
 	var got answer
 	update, folder := &backend.UpdateOperation{}, t.TempDir()
-	err := got.withEventLog(folder, update, func() error {
+	err := got.withEvents(folder, update, func() error {
 		return os.WriteFile(update.Opts.Display.EventLogPath, []byte(strings.Join(lines, "\n")), 0o600)
 	})
 	if err != nil {
@@ -66,51 +74,9 @@ func TestDiagnosticsInTheEventLogAreInTheAnswer(t *testing.T) {
 	}
 }
 
-// recorder is a sink that records messages.
-type recorder struct {
-	diag.Sink
-	messages []string
-}
-
-func (r *recorder) Logf(_ diag.Severity, message *diag.Diag, _ ...any) {
-	r.messages = append(r.messages, message.Message)
-}
-
-func TestLogMessagesReachOnlyTheOperationsOfTheirStack(t *testing.T) {
-	unknown, first, second := &recorder{}, &recorder{}, &recorder{}
-	logs := &logRouter{Sink: unknown, sinks: map[*operation]diag.Sink{}}
-	a, b := &operation{request: request{Stack: "tenant-a"}}, &operation{request: request{Stack: "tenant-b"}}
-	logs.route(a, first)
-	logs.route(b, second)
-	log := func(stack, message string) {
-		urn := resource.URN("")
-		if stack != "" {
-			urn = resource.NewURN(tokens.QName(stack), "tenancy", "", "k:v1:N", "n")
-		}
-		logs.Logf(diag.Error, diag.StreamMessage(urn, message, 0))
-	}
-	log("tenant-a", "for a")
-	log("tenant-b", "for b")
-	log("", "for nobody")
-	logs.forget(a)
-	log("tenant-a", "too late")
-	for name, test := range map[string]struct{ got, want []string }{
-		"a":       {first.messages, []string{"for a"}},
-		"b":       {second.messages, []string{"for b"}},
-		"unknown": {unknown.messages, []string{"for nobody"}},
-	} {
-		if !reflect.DeepEqual(test.got, test.want) {
-			t.Errorf("%s: got %v, want %v", name, test.got, test.want)
-		}
-	}
-}
-
 func TestPanicInAnOperationIsAnAnswerAndTheStackIsFreeAfterwards(t *testing.T) {
 	// Without a backend, the operation panics.
-	s := &server{
-		logs: &logRouter{Sink: discard, sinks: map[*operation]diag.Sink{}}, pool: &pool{},
-		running: map[*operation]struct{}{}, updating: map[string]*operation{},
-	}
+	s := &server{pool: &pool{}, running: map[*operation]struct{}{}}
 	for range 2 {
 		o := newOperation(s, request{Operation: opUp, Stack: "tenant-a"})
 		if kind, problem := s.begin(o); kind != "" {
@@ -129,7 +95,7 @@ func TestPanicInAnOperationIsAnAnswerAndTheStackIsFreeAfterwards(t *testing.T) {
 }
 
 func TestSecondUpdateOfAStackIsRejectedButAPreviewIsNot(t *testing.T) {
-	s := &server{running: map[*operation]struct{}{}, updating: map[string]*operation{}}
+	s := &server{running: map[*operation]struct{}{}}
 	begin := func(name string) string {
 		kind, _ := s.begin(newOperation(s, request{Operation: name, Stack: "tenant-a"}))
 		return kind
@@ -142,19 +108,59 @@ func TestSecondUpdateOfAStackIsRejectedButAPreviewIsNot(t *testing.T) {
 	}
 }
 
-func TestMissingLockIsNotDeletedAgain(t *testing.T) {
-	url := "s3://bucket/.pulumi/locks/organization/tenancy/tenant-a/1.json?endpoint=http://host/x"
-	if match := lockURL.FindStringSubmatch(url); match == nil || match[1] != "tenant-a" {
-		t.Errorf("got %v", match)
+func TestOperationIsCanceledWhenItsClientLeaves(t *testing.T) {
+	s := &server{pool: &pool{}}
+	o := newOperation(s, request{GraceSeconds: 0.01})
+	o.follow(strings.NewReader(""))
+	if o.scope.CancelErr() == nil {
+		t.Error("the operation is not canceled")
 	}
-	bucket, err := fileblob.OpenBucket(t.TempDir(), nil)
+	<-o.scope.Terminated() // after the time of grace
+	ended := newOperation(s, request{})
+	ended.cancel.Terminate()
+	ended.follow(strings.NewReader(""))
+}
+
+func TestProvidersAreSharedRetiredAndRemoved(t *testing.T) {
+	p, err := newPool(context.Background(), t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A retry would use the missing backend, and panic.
-	missing := bucket.Delete(context.Background(), "1.json")
-	(&unlockRetry{Sink: discard}).Errorf(diag.Message("", "%v %v"), url, missing)
-	if isNotFound(errors.New("disk full")) || isNotFound(url) {
-		t.Error("only missing locks count as deleted")
+	descriptor := workspace.PluginDescriptor{Name: "none", Kind: apitype.ResourcePlugin}
+	inputs := func(value string) resource.PropertyMap {
+		return resource.PropertyMap{"kubeconfig": resource.NewProperty(value)}
+	}
+	use := func(o *operation, inputs resource.PropertyMap) *providerProcess {
+		process, err := p.use(o, descriptor, inputs)
+		if err == nil || !strings.Contains(err.Error(), "start the provider none") {
+			t.Fatalf("got %v", err)
+		}
+		process.isRetired = false // as if it had started
+		return process
+	}
+	a, b := &operation{}, &operation{}
+	first := use(a, nil)
+	if use(a, inputs("x")) != first || use(b, inputs("x")) != first {
+		t.Error("operations with equal configurations do not share a process")
+	}
+	second := use(b, inputs("y"))
+	if second == first {
+		t.Error("operations with different configurations share a process")
+	}
+	p.retire(a.uses)
+	if third := use(b, inputs("x")); third == first {
+		t.Error("a retired process is used")
+	}
+	p.release(a)
+	if len(p.processes) != 3 {
+		t.Error("a process was removed before its operations had ended")
+	}
+	p.release(b)
+	if len(p.processes) != 2 {
+		t.Errorf("%d processes are left, want 2", len(p.processes))
+	}
+	p.retire(allProcesses)
+	if len(p.processes) != 0 {
+		t.Errorf("%d retired processes are left", len(p.processes))
 	}
 }

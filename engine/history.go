@@ -2,13 +2,12 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"path"
+	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"gocloud.dev/blob"
@@ -23,17 +22,9 @@ import (
 // remaining update into the record of this update, as the configuration value PROJECT:number. Without this value,
 // the oldest update has the number 1.
 type history struct {
-	objects objects
+	bucket  *blob.Bucket
 	project string
 	stack   string
-}
-
-// objects is the part of blob.Bucket that a history uses.
-type objects interface {
-	List(options *blob.ListOptions) *blob.ListIterator
-	ReadAll(ctx context.Context, key string) ([]byte, error)
-	WriteAll(ctx context.Context, key string, data []byte, options *blob.WriterOptions) error
-	Delete(ctx context.Context, key string) error
 }
 
 // limits says which updates are kept: at most `updates` updates, and only updates of the last `days` days.
@@ -53,8 +44,11 @@ func (h history) newestNumber(ctx context.Context) (int, error) {
 	if err != nil || len(updates) == 0 {
 		return 0, err
 	}
-	record, err := h.read(ctx, updates[0])
-	return record.number() + len(updates) - 1, err
+	oldest, err := h.oldestNumber(ctx, updates)
+	if err != nil {
+		return 0, err
+	}
+	return oldest + len(updates) - 1, nil
 }
 
 // prune removes the updates that exceed the limits, and returns how many it has removed. The caller holds the stack's
@@ -68,17 +62,17 @@ func (h history) prune(ctx context.Context, kept limits, now time.Time) (int, er
 	if err != nil || count == 0 {
 		return 0, err
 	}
-	oldest, err := h.read(ctx, updates[0])
+	oldest, err := h.oldestNumber(ctx, updates)
 	if err != nil {
 		return 0, err
 	}
 	for i := range count {
-		if err := h.writeNumber(ctx, updates[i+1], oldest.number()+i+1); err != nil {
+		if err := h.writeNumber(ctx, updates[i+1], oldest+i+1); err != nil {
 			return i, err
 		}
 		// The record is the last object, so that no copy of a state stays without its record.
 		for _, key := range updates[i].keys {
-			if err := h.objects.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			if err := h.bucket.Delete(ctx, key); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
 				return i, fmt.Errorf("cannot remove %s: %w", key, err)
 			}
 		}
@@ -99,7 +93,9 @@ func (l limits) expired(updates []update, now time.Time) int {
 // updates lists the updates, oldest first. Its cost depends only on the history of this stack.
 func (h history) updates(ctx context.Context) ([]update, error) {
 	folder := path.Join(".pulumi/history", h.project, h.stack) + "/"
-	list := h.objects.List(&blob.ListOptions{Prefix: folder, Delimiter: "/"})
+	// The name can also end in .gz or .zst.
+	name := regexp.MustCompile("^" + regexp.QuoteMeta(folder+h.stack) + `-(\d+)\.(checkpoint|history)\.json\b`)
+	list := h.bucket.List(&blob.ListOptions{Prefix: folder, Delimiter: "/"})
 	var updates []update
 	var keys []string
 	for {
@@ -111,60 +107,51 @@ func (h history) updates(ctx context.Context) ([]update, error) {
 		if err != nil {
 			return nil, fmt.Errorf("cannot list the history of %s: %w", h.stack, err)
 		}
-		// A name is STACK-NANOSECONDS.KIND.json, and can also end in .gz or .zst.
-		name, isOfStack := strings.CutPrefix(object.Key, folder+h.stack+"-")
-		parts := strings.Split(name, ".")
-		nanoseconds, err := strconv.ParseInt(parts[0], 10, 64)
-		if !isOfStack || err != nil || len(parts) < 3 || parts[2] != "json" {
+		match := name.FindStringSubmatch(object.Key)
+		if match == nil {
 			continue
 		}
-		switch parts[1] {
-		case "checkpoint":
-			keys = append(keys, object.Key)
-		case "history":
-			updates = append(updates, update{append(keys, object.Key), time.Unix(0, nanoseconds)})
+		keys = append(keys, object.Key)
+		if nanoseconds, err := strconv.ParseInt(match[1], 10, 64); match[2] == "history" && err == nil {
+			updates = append(updates, update{keys, time.Unix(0, nanoseconds)})
 			keys = nil
 		}
 	}
 }
 
-// record is the record of an update. It keeps the fields that this program does not know.
+// record is the content of an update's record.
 type record struct {
-	format    encoding.Marshaler
-	fields    map[string]json.RawMessage
-	config    map[string]json.RawMessage
-	numberKey string
+	fields, config map[string]any
+	// format is the encoding of the record, such as compressed JSON.
+	format encoding.Marshaler
 }
 
-func (h history) read(ctx context.Context, update update) (record, error) {
-	data, err := h.objects.ReadAll(ctx, update.record())
-	if err != nil {
-		return record{}, fmt.Errorf("cannot read %s: %w", update.record(), err)
+func (h history) read(ctx context.Context, update update) (result record, err error) {
+	data, err := h.bucket.ReadAll(ctx, update.record())
+	if err == nil {
+		result.format = encoding.Compress(encoding.JSON, encoding.DetectCompression(data))
+		err = result.format.Unmarshal(data, &result.fields)
 	}
-	result := record{
-		format:    encoding.Compress(encoding.JSON, encoding.DetectCompression(data)),
-		config:    map[string]json.RawMessage{},
-		numberKey: h.project + ":number",
-	}
-	err = result.format.Unmarshal(data, &result.fields)
-	if err == nil && result.fields["config"] != nil {
-		err = json.Unmarshal(result.fields["config"], &result.config)
+	if err == nil && result.fields == nil {
+		err = errors.New("it is empty")
 	}
 	if err != nil {
 		return record{}, fmt.Errorf("cannot read %s: %w", update.record(), err)
 	}
+	result.config, _ = result.fields["config"].(map[string]any)
 	return result, nil
 }
 
-// number returns the number in the record of the stack's oldest update.
-func (r record) number() int {
-	var text string
-	if json.Unmarshal(r.config[r.numberKey], &text) == nil {
-		if number, err := strconv.Atoi(text); err == nil && number > 0 {
-			return number
-		}
+func (h history) numberKey() string { return h.project + ":number" }
+
+// oldestNumber returns the number of the oldest update.
+func (h history) oldestNumber(ctx context.Context, updates []update) (int, error) {
+	record, err := h.read(ctx, updates[0])
+	text, _ := record.config[h.numberKey()].(string)
+	if number, invalid := strconv.Atoi(text); invalid == nil && number > 0 {
+		return number, nil
 	}
-	return 1
+	return 1, err
 }
 
 // writeNumber stores the number of an update in its record. Everything else in the record stays as it is.
@@ -173,19 +160,16 @@ func (h history) writeNumber(ctx context.Context, update update, number int) err
 	if err != nil {
 		return err
 	}
-	value := strconv.Quote(strconv.Itoa(number))
-	if string(record.config[record.numberKey]) == value {
-		return nil
+	if record.config == nil {
+		record.config = map[string]any{}
 	}
-	record.config[record.numberKey] = json.RawMessage(value)
-	if record.fields["config"], err = json.Marshal(record.config); err != nil {
-		return err
-	}
+	record.config[h.numberKey()] = strconv.Itoa(number)
+	record.fields["config"] = record.config
 	data, err := record.format.Marshal(record.fields)
-	if err != nil {
-		return err
+	if err == nil {
+		err = h.bucket.WriteAll(ctx, update.record(), data, nil)
 	}
-	if err := h.objects.WriteAll(ctx, update.record(), data, nil); err != nil {
+	if err != nil {
 		return fmt.Errorf("cannot write %s: %w", update.record(), err)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/encoding"
 	"gocloud.dev/blob"
+	"gocloud.dev/blob/driver"
 	"gocloud.dev/blob/fileblob"
 )
 
@@ -193,6 +194,22 @@ func TestNothingToPruneReadsAndWritesNoFile(t *testing.T) {
 	expect(t, "number without a history", number(t, stored), 0)
 }
 
+func TestDamagedRecordIsReported(t *testing.T) {
+	for _, content := range []string{"", "null", "[]", "{"} {
+		stored, files := openHistory(t)
+		addUpdates(t, files, 2)
+		records, _ := filepath.Glob(filepath.Join(files, "*.history.json"))
+		if err := os.WriteFile(records[0], []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, numberErr := stored.newestNumber(context.Background())
+		_, pruneErr := stored.prune(context.Background(), limits{1, 90}, now)
+		if numberErr == nil || pruneErr == nil {
+			t.Errorf("%q: got %v and %v", content, numberErr, pruneErr)
+		}
+	}
+}
+
 func TestWrongNumberInALaterRecordIsIgnored(t *testing.T) {
 	stored, files := openHistory(t)
 	addUpdates(t, files, 3)
@@ -209,22 +226,31 @@ func TestWrongNumberInALaterRecordIsIgnored(t *testing.T) {
 
 // stopping is a bucket that fails after some writes and deletions, as after a crash.
 type stopping struct {
-	objects
-	left int
+	stackFiles
+	left *int
 }
 
-func (s *stopping) WriteAll(ctx context.Context, key string, data []byte, options *blob.WriterOptions) error {
-	if s.left--; s.left < 0 {
+func (s stopping) change() error {
+	if *s.left--; *s.left < 0 {
 		return errors.New("stopped")
 	}
-	return s.objects.WriteAll(ctx, key, data, options)
+	return nil
 }
 
-func (s *stopping) Delete(ctx context.Context, key string) error {
-	if s.left--; s.left < 0 {
-		return errors.New("stopped")
+func (s stopping) NewTypedWriter(
+	ctx context.Context, key, contentType string, options *driver.WriterOptions,
+) (driver.Writer, error) {
+	if err := s.change(); err != nil {
+		return nil, err
 	}
-	return s.objects.Delete(ctx, key)
+	return s.stackFiles.NewTypedWriter(ctx, key, contentType, options)
+}
+
+func (s stopping) Delete(ctx context.Context, key string, options *driver.DeleteOptions) error {
+	if err := s.change(); err != nil {
+		return err
+	}
+	return s.stackFiles.Delete(ctx, key, options)
 }
 
 func TestNumbersAreCorrectWhereverPruningStops(t *testing.T) {
@@ -232,7 +258,7 @@ func TestNumbersAreCorrectWhereverPruningStops(t *testing.T) {
 	for changes := range 9 {
 		stored, files := openHistory(t)
 		addUpdates(t, files, 5)
-		stopped := history{&stopping{stored.objects, changes}, "tenancy", "tenant-a"}
+		stopped := history{blob.NewBucket(stopping{stackFiles{files: stored.bucket}, &changes}), "tenancy", "tenant-a"}
 		removed, err := stopped.prune(context.Background(), limits{2, 90}, now)
 		if err == nil {
 			t.Fatalf("pruning did not stop after %d changes", changes)

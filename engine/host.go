@@ -2,45 +2,35 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
-	"github.com/pulumi/pulumi/pkg/v3/engine"
-	pkghost "github.com/pulumi/pulumi/pkg/v3/host"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/protobuf/types/known/structpb"
+
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/env"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/util/rpcutil"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
-
-// newSharedHost creates the plugin host that lives as long as the process. Providers send their log messages to it.
-// It serves no schemas, mappings and package names, because the programs do not need them.
-func newSharedHost(ctx context.Context, logs *logRouter) (plugin.Host, error) {
-	return pkghost.New(ctx, logs, discard, nil, nil, nil, nil, nil)
-}
 
 // operationHost is the plugin host of one operation. It provides Pulumi's engine with providers from the pool. When the
 // engine closes the host, the providers keep running.
+//
+// Log messages go to the pool's host, which discards them: providers return errors as results, and log only warnings
+// and progress.
 type operationHost struct {
-	plugin.Host // the shared host
+	plugin.Host // the pool's host
 	operation   *operation
-	logs, infos diag.Sink
 }
 
-// hostFactory returns a function that creates the plugin host of the operation.
-func (o *operation) hostFactory() engine.HostFactory {
-	return func(_ context.Context, logs, infos diag.Sink, _ plugin.DebugContext) (plugin.Host, error) {
-		o.server.logs.route(o, logs)
-		return &operationHost{Host: o.server.host, operation: o, logs: logs, infos: infos}, nil
-	}
-}
-
-func (h *operationHost) Log(severity diag.Severity, urn resource.URN, message string, stream int32) {
-	h.logs.Logf(severity, diag.StreamMessage(urn, message, stream))
-}
-
-func (h *operationHost) LogStatus(severity diag.Severity, urn resource.URN, message string, stream int32) {
-	h.infos.Logf(severity, diag.StreamMessage(urn, message, stream))
+// newHost creates the plugin host of the operation. It is an engine.HostFactory.
+func (o *operation) newHost(context.Context, diag.Sink, diag.Sink, plugin.DebugContext) (plugin.Host, error) {
+	return &operationHost{o.server.pool.context.Host, o}, nil
 }
 
 func (h *operationHost) Provider(
@@ -62,37 +52,137 @@ func (*operationHost) SignalCancellation() error { return nil }
 
 func (*operationHost) Close() error { return nil }
 
-// logRouter forwards the log messages of providers to the operations that the messages belong to. The URN of a
-// message contains the name of the stack.
-type logRouter struct {
-	diag.Sink // receives messages that belong to no running operation
-	guard     sync.Mutex
-	sinks     map[*operation]diag.Sink
+// programRuntime is a language runtime for one operation. It registers the resources of a program. It replaces the
+// language host and the program that `pulumi up` runs.
+type programRuntime struct {
+	plugin.LanguageRuntime // not set: the engine calls only the methods below
+	program                program
 }
 
-func (r *logRouter) route(o *operation, sink diag.Sink) {
-	r.guard.Lock()
-	defer r.guard.Unlock()
-	r.sinks[o] = sink
+func (*programRuntime) Close() error { return nil }
+
+func (*programRuntime) Cancel(context.Context) error { return nil }
+
+func (*programRuntime) GetPluginInfo(context.Context) (plugin.PluginInfo, error) {
+	return plugin.PluginInfo{}, nil
 }
 
-func (r *logRouter) forget(o *operation) {
-	r.guard.Lock()
-	defer r.guard.Unlock()
-	delete(r.sinks, o)
+func (*programRuntime) GetRequiredPackages(
+	context.Context, plugin.ProgramInfo,
+) ([]workspace.PackageDescriptor, []workspace.PackageSpec, error) {
+	return nil, nil, nil
 }
 
-func (r *logRouter) Logf(severity diag.Severity, message *diag.Diag, arguments ...any) {
-	if !message.URN.IsValid() {
-		r.Sink.Logf(severity, message, arguments...)
-		return
+// Run registers all resources. A failed resource is reported by the engine itself. In this case, Run returns the
+// flag "bail", so that the engine adds no second message.
+func (r *programRuntime) Run(ctx context.Context, info plugin.RunInfo) (string, bool, error) {
+	connection, err := connect(info.MonitorAddress)
+	if err != nil {
+		return "", false, fmt.Errorf("connect to the resource monitor: %w", err)
 	}
-	// The lock is held until the message is delivered, so that no message arrives after `forget`.
-	r.guard.Lock()
-	defer r.guard.Unlock()
-	for operation, sink := range r.sinks {
-		if operation.request.Stack == string(message.URN.Stack()) {
-			sink.Logf(severity, message, arguments...)
+	defer connection.Close()
+	// When Run returns, Pulumi's engine knows that all resources are registered. If the program also signaled this to the
+	// monitor, the engine would leak a goroutine and the memory of the operation.
+	err = r.register(ctx, pulumirpc.NewResourceMonitorClient(connection), info.Project+"-"+info.Stack)
+	return "", err != nil, nil
+}
+
+// connect connects to a gRPC service of Pulumi's engine or of a provider.
+func connect(address string) (*grpc.ClientConn, error) {
+	return grpc.NewClient(address,
+		grpc.WithTransportCredentials(insecure.NewCredentials()), rpcutil.GrpcChannelOptions())
+}
+
+func (r *programRuntime) register(
+	ctx context.Context, monitor pulumirpc.ResourceMonitorClient, stackName string,
+) error {
+	stack, err := monitor.RegisterResource(ctx, registerRequest(string(resource.RootStackType), stackName, ""))
+	if err != nil {
+		return err
+	}
+	component, err := monitor.RegisterResource(ctx, registerRequest(r.program.Type, r.program.Name, stack.Urn))
+	if err != nil {
+		return err
+	}
+	if err := r.registerObjects(ctx, monitor, component.Urn); err != nil {
+		return err
+	}
+	for urn, values := range map[string]*structpb.Struct{component.Urn: r.program.Outputs, stack.Urn: {}} {
+		request := &pulumirpc.RegisterResourceOutputsRequest{Urn: urn, Outputs: values}
+		if _, err := monitor.RegisterResourceOutputs(ctx, request); err != nil {
+			return err
 		}
+	}
+	return nil
+}
+
+// registration registers one object and returns its URN. Further calls return the same result.
+type registration func() (string, error)
+
+// registerObjects registers each object as soon as the objects that it refers to are registered.
+func (r *programRuntime) registerObjects(
+	ctx context.Context, monitor pulumirpc.ResourceMonitorClient, parent string,
+) error {
+	registrations := make([]registration, len(r.program.Resources))
+	var registering sync.WaitGroup
+	for index, object := range r.program.Resources {
+		registrations[index] = sync.OnceValues(func() (string, error) {
+			return r.registerObject(ctx, monitor, parent, object, registrations[:index])
+		})
+		registering.Go(func() { _, _ = registrations[index]() })
+	}
+	registering.Wait()
+	for _, register := range registrations {
+		if _, err := register(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// registerObject registers one object. The earlier objects are in `earlier`.
+func (r *programRuntime) registerObject(
+	ctx context.Context, monitor pulumirpc.ResourceMonitorClient, parent string, object object, earlier []registration,
+) (urn string, err error) {
+	request := registerRequest(object.Type, object.Name, parent)
+	request.Custom, request.Version, request.RetainOnDelete = true, r.program.ProviderVersion, object.RetainOnDelete
+	for _, index := range object.DependsOn {
+		if urn, err = earlier[index](); err != nil {
+			return "", err
+		}
+		request.Dependencies = append(request.Dependencies, urn)
+	}
+	if object.DeletedWith != nil {
+		if request.DeletedWith, err = earlier[*object.DeletedWith](); err != nil {
+			return "", err
+		}
+	}
+	request.Object = object.Inputs
+	// An empty list per property states that no property depends on another resource. Without it, the engine
+	// assumes that each property depends on all dependencies.
+	request.PropertyDependencies = map[string]*pulumirpc.RegisterResourceRequest_PropertyDependencies{}
+	for name := range object.Inputs.Fields {
+		request.PropertyDependencies[name] = &pulumirpc.RegisterResourceRequest_PropertyDependencies{}
+	}
+	response, err := monitor.RegisterResource(ctx, request)
+	if err != nil {
+		return "", err
+	}
+	if response.Result != pulumirpc.Result_SUCCESS {
+		return "", fmt.Errorf("%s: registration failed", object.Name)
+	}
+	return response.Urn, nil
+}
+
+func registerRequest(resourceType, name, parent string) *pulumirpc.RegisterResourceRequest {
+	return &pulumirpc.RegisterResourceRequest{
+		Type:                    resourceType,
+		Name:                    name,
+		Parent:                  parent,
+		Object:                  &structpb.Struct{},
+		AcceptSecrets:           true,
+		AcceptResources:         true,
+		SupportsPartialValues:   true,
+		SupportsResultReporting: true,
 	}
 }

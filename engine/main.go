@@ -14,25 +14,18 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/version"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
 
 var discard = diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color: colors.Never})
-
-// ready is the line that the engine prints when it accepts connections.
-type ready struct {
-	Version string `json:"version"`
-}
 
 // commands are the commands that end when they are done. They need no watcher.
 var commands = map[string]func([]string) error{
@@ -43,119 +36,72 @@ var commands = map[string]func([]string) error{
 }
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == "--version" {
-		fmt.Println(version.Version)
-		return
-	}
-	if len(os.Args) > 1 && commands[os.Args[1]] != nil {
-		exit(commands[os.Args[1]](os.Args[2:]))
-	}
-	socket := flag.String("socket", "", "path of the unix socket")
-	project := flag.String("project", "", "name of the Pulumi project")
-	flag.Parse()
-	exit(run(*socket, *project, os.Getenv(saltVariable)))
-}
-
-func exit(err error) {
-	if err != nil {
+	if err := runCommand(os.Args[1:]); err != nil {
 		fmt.Fprintln(os.Stderr, "error:", err)
 		os.Exit(1)
 	}
-	os.Exit(0)
 }
 
-func run(socket, project, salt string) error {
-	// Pulumi prints to the standard output, which nobody reads after the first line.
+func runCommand(arguments []string) error {
+	if len(arguments) == 1 && arguments[0] == "--version" {
+		fmt.Println(version.Version)
+		return nil
+	}
+	if len(arguments) > 0 && commands[arguments[0]] != nil {
+		return commands[arguments[0]](arguments[1:])
+	}
+	socket := flag.String("socket", "", "absolute path of the unix socket")
+	project := flag.String("project", "", "name of the Pulumi project")
+	flag.Parse()
+	return run(*socket, *project)
+}
+
+func run(socket, project string) error {
+	// The watcher reads only one line of the standard output. Pulumi prints to the standard output, too.
 	output := os.Stdout
-	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	os.Stdout = os.Stderr
+	s, err := newServer(socket, project)
 	if err != nil {
 		return err
 	}
-	os.Stdout = null
-	folder, err := filepath.Abs(filepath.Dir(socket))
+	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return err
 	}
-	// Pulumi looks for a Pulumi.yaml in the working folder and its parents.
-	if err := os.Chdir("/"); err != nil {
-		return err
-	}
-	s, err := newServer(folder, project, salt)
-	if err != nil {
-		return err
-	}
-	listener, err := listen(filepath.Join(folder, filepath.Base(socket)))
-	if err != nil {
+	// Only the user of this process can connect.
+	if err := os.Chmod(socket, 0o600); err != nil {
 		return err
 	}
 	go s.serve(listener)
-	if err := json.NewEncoder(output).Encode(ready{version.Version}); err != nil {
+	// This line says that the engine accepts connections.
+	if err := json.NewEncoder(output).Encode(map[string]string{"version": version.Version}); err != nil {
 		return err
 	}
-	closed := requestedEnd()
-	listener.Close()
-	ended := s.stop()
-	select {
-	case <-ended:
-	case <-closed:
-		// The watcher process has exited, so nobody else cancels an operation that hangs.
-		s.cancelAll()
-		select {
-		case <-ended:
-		case <-time.After(2 * cancelGrace):
-		}
-	}
-	s.pool.retireAll(nil)
-	return nil
-}
-
-func newServer(folder, project, salt string) (*server, error) {
-	ctx := context.Background()
-	definition := &workspace.Project{
-		Name:    tokens.PackageName(project),
-		Runtime: workspace.NewProjectRuntimeInfo("python", nil),
-	}
-	logs := &logRouter{Sink: discard, sinks: map[*operation]diag.Sink{}}
-	unlocking := &unlockRetry{Sink: discard}
-	backend, bucket, err := openBackend(ctx, unlocking, os.Getenv("PULUMI_BACKEND_URL"), definition)
-	if err != nil {
-		return nil, err
-	}
-	unlocking.backend = backend.(unlocker)
-	secretsManager, err := secretsManager(salt)
-	if err != nil {
-		return nil, err
-	}
-	host, err := newSharedHost(ctx, logs)
-	if err != nil {
-		return nil, err
-	}
-	providers, err := newPool(ctx, host, folder)
-	if err != nil {
-		return nil, err
-	}
-	return &server{
-		folder: folder, project: definition, backend: backend, bucket: bucket, secrets: secretsManager, host: host,
-		logs: logs, pool: providers, running: map[*operation]struct{}{}, updating: map[string]*operation{},
-	}, nil
-}
-
-// requestedEnd waits until this process receives SIGTERM, or until its standard input is closed. When the watcher
-// process exits, the standard input is closed, and then the returned channel is closed too.
-func requestedEnd() <-chan struct{} {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM)
+	terminated, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	// The watcher cancels operations itself. A terminal sends Ctrl-C to all processes.
 	signal.Ignore(syscall.SIGINT)
+	// The standard input is closed when the watcher process exits.
 	closed := make(chan struct{})
 	go func() {
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		close(closed)
 	}()
 	select {
-	case <-signals:
+	case <-terminated.Done():
 		slog.Info("finishing the running operations")
 	case <-closed:
 	}
-	return closed
+	listener.Close()
+	ended := s.stop()
+	select {
+	case <-ended:
+	case <-closed:
+		// The connections are closed, too. So the operations are being canceled, and must end within this time.
+		select {
+		case <-ended:
+		case <-time.After(20 * time.Second):
+		}
+	}
+	s.pool.retire(allProcesses)
+	return nil
 }

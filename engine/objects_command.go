@@ -14,8 +14,8 @@ import (
 	"gocloud.dev/gcerrors"
 )
 
-// object is an object in the bucket of a backend.
-type object struct {
+// storedObject is an object in the bucket of a backend.
+type storedObject struct {
 	Key     string `json:"key"`
 	Content []byte `json:"content"`
 }
@@ -43,7 +43,7 @@ func objectsCommand(arguments []string) error {
 	switch flags.Arg(0) {
 	case "read":
 		output := json.NewEncoder(os.Stdout)
-		return eachObject(ctx, bucket, key, func(found object) error { return output.Encode(found) })
+		return eachObject(ctx, bucket, key, func(found storedObject) error { return output.Encode(found) })
 	case "write":
 		content, err := io.ReadAll(base64.NewDecoder(base64.StdEncoding, os.Stdin))
 		if err != nil {
@@ -73,7 +73,7 @@ func keys(ctx context.Context, bucket *blob.Bucket, prefix string) ([]string, er
 }
 
 // eachObject calls the function with each object whose key starts with the prefix.
-func eachObject(ctx context.Context, bucket *blob.Bucket, prefix string, use func(object) error) error {
+func eachObject(ctx context.Context, bucket *blob.Bucket, prefix string, use func(storedObject) error) error {
 	found, err := keys(ctx, bucket, prefix)
 	if err != nil {
 		return err
@@ -86,7 +86,7 @@ func eachObject(ctx context.Context, bucket *blob.Bucket, prefix string, use fun
 		if err != nil {
 			return err
 		}
-		if err := use(object{key, content}); err != nil {
+		if err := use(storedObject{key, content}); err != nil {
 			return err
 		}
 	}

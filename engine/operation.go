@@ -9,10 +9,10 @@ import (
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/pulumi/pulumi/pkg/v3/backend"
-	"github.com/pulumi/pulumi/pkg/v3/backend/backenderr"
 	"github.com/pulumi/pulumi/pkg/v3/backend/display"
 	"github.com/pulumi/pulumi/pkg/v3/backend/secrets"
 	"github.com/pulumi/pulumi/pkg/v3/engine"
@@ -20,16 +20,16 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/resource/stack"
 	"github.com/pulumi/pulumi/pkg/v3/util/cancel"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
-var (
-	// unreachable is part of the provider's error if it could not reach the cluster when it was configured. The
-	// provider then refuses all later requests.
-	unreachable = regexp.MustCompile("configured Kubernetes cluster is unreachable")
-	// providerEnded is part of the error of a request to a provider whose process has ended.
-	providerEnded = regexp.MustCompile("error reading from server|(transport|connection) is closing|connection error: desc")
-)
+// unreachable is part of the provider's error if it could not reach the cluster when it was configured. The provider
+// then refuses all later requests.
+const unreachable = "configured Kubernetes cluster is unreachable"
+
+// providerEnded is part of the error of a request to a provider whose process has ended.
+var providerEnded = regexp.MustCompile("error reading from server|(transport|connection) is closing|connection error: desc")
+
+var errNoStack = errors.New("not found")
 
 // operation is one running operation on a stack.
 type operation struct {
@@ -45,22 +45,24 @@ func newOperation(s *server, r request) *operation {
 	return &operation{server: s, request: r, cancel: source, scope: scope}
 }
 
-// NewScope returns the scope in which the engine runs the operation. It makes `operation` a
-// backend.CancellationScopeSource.
+// isUpdate says whether the operation changes its stack.
+func (o *operation) isUpdate() bool { return o.request.Operation != opPreview }
+
+// These methods make `operation` the scope in which Pulumi's engine runs it: a backend.CancellationScopeSource and a
+// backend.CancellationScope.
+
 func (o *operation) NewScope(context.Context, chan<- engine.Event, bool) backend.CancellationScope {
-	return operationScope{o}
+	return o
 }
 
-type operationScope struct{ operation *operation }
+func (o *operation) Context() *cancel.Context { return o.scope }
 
-func (s operationScope) Context() *cancel.Context { return s.operation.scope }
-
-func (operationScope) Close() {}
+func (*operation) Close() {}
 
 // terminate ends the operation by force. A provider may still be working on the operation, so later operations do not
 // use the process of this provider.
 func (o *operation) terminate() {
-	o.server.pool.retireAll(o)
+	o.server.pool.retire(o.uses)
 	o.cancel.Terminate()
 }
 
@@ -74,7 +76,6 @@ func (o *operation) run() (result answer) {
 		}
 		// Ends the goroutines that wait until the scope is canceled.
 		o.cancel.Terminate()
-		o.server.logs.forget(o)
 		o.server.pool.release(o)
 	}()
 	err := o.apply(&result)
@@ -83,25 +84,22 @@ func (o *operation) run() (result answer) {
 		return result
 	}
 	result.Error = err.Error()
+	text := strings.Join(append(result.Diagnostics, result.Error), "\n")
 	switch {
 	case errors.Is(err, errNoStack):
 		result.ErrorKind = errorNoStack
 	case errors.Is(err, context.Canceled) || o.scope.CancelErr() != nil:
 		result.ErrorKind = errorCanceled
+	case providerEnded.MatchString(text):
+		result.ErrorKind = errorProviderEnded
 	default:
 		result.ErrorKind = errorFailed
 	}
-	text := strings.Join(append(result.Diagnostics, result.Error), "\n")
-	if providerEnded.MatchString(text) && result.ErrorKind == errorFailed {
-		result.ErrorKind = errorProviderEnded
-	}
-	if unreachable.MatchString(text) || result.ErrorKind == errorProviderEnded {
-		o.server.pool.retireAll(o)
+	if result.ErrorKind == errorProviderEnded || strings.Contains(text, unreachable) {
+		o.server.pool.retire(o.uses)
 	}
 	return result
 }
-
-var errNoStack = errors.New("no stack named this found")
 
 // apply runs the operation with the backend, and adds the events of the engine to the result.
 func (o *operation) apply(result *answer) error {
@@ -111,53 +109,33 @@ func (o *operation) apply(result *answer) error {
 		return err
 	}
 	target, err := o.server.backend.GetStack(ctx, reference)
+	if target == nil && err == nil && o.request.Operation == opUp {
+		target, err = o.server.backend.CreateStack(ctx, reference, o.server.folder, nil, nil)
+	}
 	if err != nil {
 		return err
-	}
-	if target == nil && o.request.Operation == opUp {
-		target, err = o.server.backend.CreateStack(ctx, reference, o.server.folder, nil, nil)
-		var exists *backenderr.StackAlreadyExistsError
-		if errors.As(err, &exists) {
-			target, err = o.server.backend.GetStack(ctx, reference)
-		}
-		if err != nil {
-			return err
-		}
 	}
 	if target == nil {
-		return fmt.Errorf("no stack named %q found: %w", o.request.Stack, errNoStack)
+		return fmt.Errorf("the stack %q was %w", o.request.Stack, errNoStack)
 	}
-	update, err := o.updateOperation()
-	if err != nil {
-		return err
-	}
-	switch o.request.Operation {
-	case opUp:
-		return result.withEvents(func(events chan<- engine.Event) (err error) {
-			result.Counts, err = backend.UpdateStack(ctx, target, update, events)
-			return err
-		})
-	case opPreview:
-		return result.withEvents(func(events chan<- engine.Event) (err error) {
-			_, result.Counts, err = backend.PreviewStack(ctx, target, update, events)
-			return err
-		})
-	case opRefresh:
-		return result.withEventLog(o.server.folder, &update, func() (err error) {
+	update := o.updateOperation()
+	return result.withEvents(o.server.folder, &update, func() (err error) {
+		switch o.request.Operation {
+		case opUp:
+			result.Counts, err = backend.UpdateStack(ctx, target, update, nil)
+		case opPreview:
+			_, result.Counts, err = backend.PreviewStack(ctx, target, update, nil)
+		case opRefresh:
 			if err = clearPendingCreates(ctx, target); err == nil {
 				result.Counts, err = backend.RefreshStack(ctx, target, update)
 			}
-			return err
-		})
-	case opDestroy:
-		return result.withEventLog(o.server.folder, &update, func() (err error) {
+		case opDestroy:
 			if result.Counts, err = backend.DestroyStack(ctx, target, update); err == nil {
 				_, err = backend.RemoveStack(ctx, target, false /*force*/, true /*removeBackups*/)
 			}
-			return err
-		})
-	}
-	return fmt.Errorf("unknown operation %q", o.request.Operation)
+		}
+		return err
+	})
 }
 
 // updateNumber returns the number of the update that has just succeeded. It returns 0 if the operation is not in the
@@ -170,22 +148,12 @@ func (o *operation) updateNumber() int {
 	number, err := stored.newestNumber(context.Background())
 	if err != nil {
 		slog.Warn("number of the update unknown", "stack", o.request.Stack, "error", err)
-		return 0
 	}
 	return number
 }
 
 // updateOperation returns the settings with which the CLI would run the operation.
-func (o *operation) updateOperation() (backend.UpdateOperation, error) {
-	configuration := config.Map{}
-	for name, value := range o.request.Config {
-		key, err := config.ParseKey(name)
-		if err != nil {
-			return backend.UpdateOperation{}, err
-		}
-		configuration[key] = config.NewValue(value)
-	}
-	secretsManager := o.server.secrets
+func (o *operation) updateOperation() backend.UpdateOperation {
 	return backend.UpdateOperation{
 		Proj: o.server.project,
 		Root: o.server.folder,
@@ -197,7 +165,7 @@ func (o *operation) updateOperation() (backend.UpdateOperation, error) {
 			Engine: engine.UpdateOptions{
 				Parallel:             int32(runtime.GOMAXPROCS(0)) * 4,
 				Refresh:              o.request.Refresh,
-				HostFactory:          o.hostFactory(),
+				HostFactory:          o.newHost,
 				SkipPluginPreInstall: true,
 			},
 			// With this display, Pulumi only drains the events.
@@ -207,11 +175,11 @@ func (o *operation) updateOperation() (backend.UpdateOperation, error) {
 			AutoApprove: true,
 			SkipPreview: true,
 		},
-		StackConfiguration: backend.StackConfiguration{Config: configuration, Decrypter: secretsManager.Decrypter()},
-		SecretsManager:     secretsManager,
+		StackConfiguration: backend.StackConfiguration{Config: o.request.Config, Decrypter: o.server.secrets.Decrypter()},
+		SecretsManager:     o.server.secrets,
 		SecretsProvider:    secrets.DefaultProvider,
 		Scopes:             o,
-	}, nil
+	}
 }
 
 // clearPendingCreates removes pending creates from the state. The refresh that follows does not know whether these
@@ -221,12 +189,9 @@ func clearPendingCreates(ctx context.Context, target backend.Stack) error {
 	if err != nil || snapshot == nil {
 		return err
 	}
-	kept := make([]pkgresource.Operation, 0, len(snapshot.PendingOperations))
-	for _, pending := range snapshot.PendingOperations {
-		if pending.Type != pkgresource.OperationTypeCreating {
-			kept = append(kept, pending)
-		}
-	}
+	kept := slices.DeleteFunc(slices.Clone(snapshot.PendingOperations), func(pending pkgresource.Operation) bool {
+		return pending.Type == pkgresource.OperationTypeCreating
+	})
 	if len(kept) == len(snapshot.PendingOperations) {
 		return nil
 	}

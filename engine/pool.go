@@ -10,199 +10,158 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
-	"strconv"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	pkghost "github.com/pulumi/pulumi/pkg/v3/host"
 	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/env"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
+	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
 )
 
 const (
 	// A retired provider is killed when its operations have ended, or after this time.
 	retiredProviderLimit = 2 * time.Minute
 	providerStartLimit   = 30 * time.Second
-	// attachVariable makes Pulumi connect to a running provider instead of starting one.
-	attachVariable = "PULUMI_DEBUG_PROVIDERS"
 )
 
 // pool keeps provider processes running, so that operations do not start providers of their own. Operations whose
 // providers have equal configurations share one process.
 type pool struct {
-	ctx  context.Context
-	host plugin.Host
-	// pluginContext is the context of all providers. It exists until this process ends.
-	pluginContext *plugin.Context
-	guard         sync.Mutex
-	processes     []*providerProcess
-	// starting is held while a provider starts, and while the environment variable for attaching is set.
-	starting sync.Mutex
+	// context is the context of all providers. It exists until this process ends.
+	context   *plugin.Context
+	guard     sync.Mutex
+	processes []*providerProcess
 }
 
-// providerProcess is one running provider. The pool's guard protects its fields.
+// providerProcess is one provider. The pool's guard protects `operations`, `inputs` and `isRetired`.
 type providerProcess struct {
-	plugin.Provider
-	descriptor string
-	command    *exec.Cmd
+	plugin.Provider // set by `start`
+	descriptor      workspace.PluginDescriptor
+	// start starts the process and connects to it. If another operation has called it before, it only waits.
+	start     func() error
+	command   *exec.Cmd
+	configure sync.Once
+	// inputs is the configuration. It is nil until an operation configures the provider.
+	inputs     resource.PropertyMap
 	operations map[*operation]struct{}
 	isRetired  bool
-	// inputs is the configuration. It is nil until an operation configures the provider.
-	inputs resource.PropertyMap
-	// configuring is held while the provider is configured. It protects `isConfigured`.
-	configuring  sync.Mutex
-	isConfigured bool
 }
 
 // pooledProvider is the provider that one operation sees.
 type pooledProvider struct {
-	plugin.Provider
-	pool       *pool
-	process    *providerProcess
-	operation  *operation
-	descriptor workspace.PluginDescriptor
+	*providerProcess
+	pool      *pool
+	operation *operation
 }
 
-func newPool(ctx context.Context, host plugin.Host, folder string) (*pool, error) {
-	pluginContext, err := plugin.NewContextWithHost(ctx, discard, discard, host, folder, folder, nil)
+// newPool creates a pool. Its plugin host serves no schemas, mappings and package names, because the programs do not
+// need them.
+func newPool(ctx context.Context, folder string) (*pool, error) {
+	host, err := pkghost.New(ctx, nil, nil, nil, nil, nil, nil, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &pool{ctx: ctx, host: host, pluginContext: pluginContext}, nil
+	pluginContext, err := plugin.NewContextWithHost(ctx, discard, discard, host, folder, folder, nil)
+	return &pool{context: pluginContext}, err
 }
 
 // provider returns a provider for the operation. The process is selected when the engine configures the provider.
 func (p *pool) provider(o *operation, descriptor workspace.PluginDescriptor) (plugin.Provider, error) {
 	process, err := p.use(o, descriptor, nil)
-	if err != nil {
-		return nil, err
-	}
-	return &pooledProvider{
-		Provider: process.Provider, pool: p, process: process, operation: o, descriptor: descriptor,
-	}, nil
+	return &pooledProvider{process, p, o}, err
 }
 
 // Configure selects a provider process of the pool. It configures the process only if no earlier operation has done so.
 func (p *pooledProvider) Configure(
 	ctx context.Context, request plugin.ConfigureRequest,
-) (plugin.ConfigureResponse, error) {
-	process, err := p.pool.use(p.operation, p.descriptor, request.Inputs)
-	if err != nil {
-		return plugin.ConfigureResponse{}, err
+) (response plugin.ConfigureResponse, err error) {
+	p.providerProcess, err = p.pool.use(p.operation, p.descriptor, request.Inputs)
+	if err == nil {
+		// The provider reports a failure as the result of each later request.
+		p.configure.Do(func() { response, err = p.Provider.Configure(ctx, request) })
 	}
-	p.process, p.Provider = process, process.Provider
-	process.configuring.Lock()
-	defer process.configuring.Unlock()
-	if process.isConfigured {
-		return plugin.ConfigureResponse{}, nil
-	}
-	response, err := process.Provider.Configure(ctx, request)
-	if err != nil {
-		p.pool.retire(process)
-		return response, err
-	}
-	process.isConfigured = true
-	return response, nil
+	return response, err
 }
 
 func (*pooledProvider) SignalCancellation(context.Context) error { return nil }
 
 func (*pooledProvider) Close() error { return nil }
 
-// use returns a provider process with the configuration `inputs` for the operation. If `inputs` is nil, a process with
-// any configuration is returned. If there is no such process, use starts one. Meanwhile, operations that use other
-// processes continue.
+// use returns a running provider process with the configuration `inputs`, and records that the operation uses it. If
+// `inputs` is nil, a process with any configuration is returned. If there is no such process, use starts one.
 func (p *pool) use(
 	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap,
 ) (*providerProcess, error) {
-	if process := p.assign(o, descriptor, inputs, nil); process != nil {
-		return process, nil
-	}
-	p.starting.Lock()
-	defer p.starting.Unlock()
-	if process := p.assign(o, descriptor, inputs, nil); process != nil {
-		return process, nil
-	}
-	process, err := p.start(descriptor)
-	if err != nil {
-		return nil, err
-	}
-	return p.assign(o, descriptor, inputs, process), nil
-}
-
-// assign finds a process with the configuration `inputs` in the pool, records that the operation uses it, and returns
-// it. It returns nil if there is no such process. If `started` is not nil, assign first adds this process to the pool.
-func (p *pool) assign(
-	o *operation, descriptor workspace.PluginDescriptor, inputs resource.PropertyMap, started *providerProcess,
-) *providerProcess {
 	p.guard.Lock()
-	defer p.guard.Unlock()
-	if started != nil {
-		p.processes = append(p.processes, started)
-	}
-	for _, process := range p.processes {
+	index := slices.IndexFunc(p.processes, func(process *providerProcess) bool {
 		isEqual := inputs == nil || process.inputs == nil || reflect.DeepEqual(process.inputs, inputs)
-		isUsable := process == started || (isEqual && !process.isRetired)
-		if process.descriptor == descriptor.String() && isUsable {
-			process.operations[o] = struct{}{}
-			if process.inputs == nil {
-				process.inputs = inputs
-			}
-			return process
-		}
+		return isEqual && !process.isRetired && process.descriptor.String() == descriptor.String()
+	})
+	if index < 0 {
+		process := &providerProcess{descriptor: descriptor, operations: map[*operation]struct{}{}}
+		process.start = sync.OnceValue(func() error { return p.start(process) })
+		index = len(p.processes)
+		p.processes = append(p.processes, process)
 	}
-	return nil
-}
-
-// start starts a provider, and connects to it.
-func (p *pool) start(descriptor workspace.PluginDescriptor) (*providerProcess, error) {
-	path, err := workspace.GetPluginPath(p.ctx, discard, descriptor, nil)
-	if err != nil {
-		return nil, err
+	process := p.processes[index]
+	process.operations[o] = struct{}{}
+	if process.inputs == nil {
+		process.inputs = inputs
 	}
-	command := exec.Command(path, p.host.ServerAddr())
-	command.Stderr = os.Stderr
-	command.SysProcAttr = endWithParent()
-	output, err := command.StdoutPipe()
-	if err != nil {
-		return nil, err
+	p.guard.Unlock()
+	// Operations that use other processes continue while the process starts.
+	if err := process.start(); err != nil {
+		p.retire(process.isSame)
+		return process, fmt.Errorf("start the provider %s: %w", descriptor.Name, err)
 	}
-	if err := startProcess(command); err != nil {
-		return nil, fmt.Errorf("start the provider %s: %w", descriptor.Name, err)
-	}
-	process := &providerProcess{
-		descriptor: descriptor.String(), command: command, operations: map[*operation]struct{}{},
-	}
-	port, err := readPort(output, command)
-	if err == nil {
-		process.Provider, err = p.attach(descriptor, port)
-	}
-	go func() {
-		_, _ = io.Copy(io.Discard, output)
-		_ = command.Wait()
-		p.retire(process)
-		if process.Provider != nil {
-			_ = process.Provider.Close() // closes the connection
-		}
-	}()
-	if err != nil {
-		_ = command.Process.Kill()
-		return nil, fmt.Errorf("connect to the provider %s: %w", descriptor.Name, err)
-	}
-	slog.Info("provider started", "name", descriptor.Name, "pid", command.Process.Pid)
 	return process, nil
 }
 
-// attach connects to a running provider. Pulumi reads the port from an environment variable. The caller holds
-// `starting`.
-func (p *pool) attach(descriptor workspace.PluginDescriptor, port int) (plugin.Provider, error) {
-	if err := os.Setenv(attachVariable, fmt.Sprintf("%s:%d", descriptor.Name, port)); err != nil {
-		return nil, err
+// start starts the process, and connects to it.
+func (p *pool) start(process *providerProcess) error {
+	path, err := workspace.GetPluginPath(p.context.Base(), discard, process.descriptor, nil)
+	if err != nil {
+		return err
 	}
-	defer os.Unsetenv(attachVariable)
-	return plugin.NewProvider(p.host, p.pluginContext, descriptor, nil, false, "", "", env.Global())
+	output, writer := io.Pipe()
+	command := exec.Command(path, p.context.Host.ServerAddr())
+	command.Stdout, command.Stderr, command.SysProcAttr = writer, os.Stderr, endWithParent()
+	started := make(chan error)
+	go func() {
+		// Keeps the thread that starts the process, because the process ends with this thread.
+		runtime.LockOSThread()
+		started <- command.Start()
+		_ = command.Wait()
+		_ = writer.Close()
+	}()
+	if err := <-started; err != nil {
+		return err
+	}
+	process.command = command
+	limit := time.AfterFunc(providerStartLimit, process.kill)
+	defer limit.Stop()
+	// The first line is the port of the provider's gRPC service.
+	port, err := bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		return errors.New("it ended before it printed its port")
+	}
+	connection, err := connect("127.0.0.1:" + strings.TrimSpace(port))
+	if err != nil {
+		return err
+	}
+	process.Provider = plugin.NewProviderWithClient(p.context, pulumirpc.NewResourceProviderClient(connection), false)
+	go func() {
+		_, _ = io.Copy(io.Discard, output) // ends with the process
+		p.retire(process.isSame)
+		_ = connection.Close()
+	}()
+	slog.Info("provider started", "name", process.descriptor.Name, "pid", command.Process.Pid)
+	return nil
 }
 
 // release records that the operation no longer uses any provider.
@@ -215,62 +174,44 @@ func (p *pool) release(o *operation) {
 	p.removeUnused()
 }
 
-// retire stops the assignment of new operations to the process. The process is killed when its operations have
-// ended, or when the time limit has passed.
-func (p *pool) retire(process *providerProcess) {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	process.retire()
-	p.removeUnused()
-}
-
-// retireAll retires the processes that the operation uses. If `o` is nil, it retires all processes.
-func (p *pool) retireAll(o *operation) {
+// retire stops the assignment of new operations to the processes for which the function returns true. A retired process
+// is killed when its operations have ended, or when the time limit has passed.
+func (p *pool) retire(isAffected func(*providerProcess) bool) {
 	p.guard.Lock()
 	defer p.guard.Unlock()
 	for _, process := range p.processes {
-		if _, isUser := process.operations[o]; o == nil || isUser {
-			process.retire()
+		if isAffected(process) && !process.isRetired {
+			process.isRetired = true
+			time.AfterFunc(retiredProviderLimit, process.kill)
 		}
 	}
 	p.removeUnused()
-}
-
-// retire marks the process as retired. The caller holds the pool's guard.
-func (p *providerProcess) retire() {
-	if !p.isRetired {
-		p.isRetired = true
-		time.AfterFunc(retiredProviderLimit, func() { _ = p.command.Process.Kill() })
-	}
 }
 
 // removeUnused kills retired processes without operations. The caller holds the guard.
 func (p *pool) removeUnused() {
-	kept := p.processes[:0]
-	for _, process := range p.processes {
-		if process.isRetired && len(process.operations) == 0 {
-			_ = process.command.Process.Kill()
-			continue
+	p.processes = slices.DeleteFunc(p.processes, func(process *providerProcess) bool {
+		isUnused := process.isRetired && len(process.operations) == 0
+		if isUnused {
+			process.kill()
 		}
-		kept = append(kept, process)
-	}
-	clear(p.processes[len(kept):])
-	p.processes = kept
+		return isUnused
+	})
 }
 
-func (p *pool) count() int {
-	p.guard.Lock()
-	defer p.guard.Unlock()
-	return len(p.processes)
+func (p *providerProcess) kill() {
+	if p.command != nil {
+		_ = p.command.Process.Kill()
+	}
 }
 
-// readPort reads the port of the provider's gRPC service from the first line of its output.
-func readPort(output io.Reader, command *exec.Cmd) (int, error) {
-	limit := time.AfterFunc(providerStartLimit, func() { _ = command.Process.Kill() })
-	defer limit.Stop()
-	line, err := bufio.NewReaderSize(output, 16).ReadString('\n')
-	if err != nil {
-		return 0, errors.New("the provider ended before it printed its port")
-	}
-	return strconv.Atoi(strings.TrimSpace(line))
+// These functions select the processes that `retire` affects.
+
+func allProcesses(*providerProcess) bool { return true }
+
+func (p *providerProcess) isSame(other *providerProcess) bool { return p == other }
+
+func (o *operation) uses(process *providerProcess) bool {
+	_, isUser := process.operations[o]
+	return isUser
 }

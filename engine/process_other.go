@@ -2,12 +2,7 @@
 
 package main
 
-import (
-	"os/exec"
-	"syscall"
-)
+import "syscall"
 
 // endWithParent does nothing on this system. The next watcher kills leftover processes.
 func endWithParent() *syscall.SysProcAttr { return nil }
-
-func startProcess(command *exec.Cmd) error { return command.Start() }

@@ -1,13 +1,17 @@
 package main
 
 import (
-	"encoding/json"
+	"fmt"
+	"slices"
+
+	"google.golang.org/protobuf/types/known/structpb"
 
 	"github.com/pulumi/pulumi/pkg/v3/display"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/resource/config"
 )
 
-// A client opens one connection per operation. It sends a request as one line of JSON, and receives an answer as
-// one line of JSON. Until the answer arrives, the client can send "cancel" or "terminate" as a line of its own.
+// A client opens one connection per operation. It sends a request as one line of JSON, and receives an answer as one
+// line of JSON. To cancel the operation, the client ends its side of the connection.
 
 // Names of the operations.
 const (
@@ -20,12 +24,6 @@ const (
 	opEvict = "evict"
 )
 
-// Lines that a client sends while its operation runs.
-const (
-	lineCancel    = "cancel"
-	lineTerminate = "terminate"
-)
-
 // request describes one operation on one stack.
 type request struct {
 	Operation string `json:"operation"`
@@ -33,31 +31,54 @@ type request struct {
 	// Message is stored in the history of the stack.
 	Message string `json:"message"`
 	// Config contains the configuration values of the project and the stack, by full key.
-	Config map[string]string `json:"config"`
+	Config config.Map `json:"config"`
 	// Refresh updates the state from the live objects before `up` or `preview`.
 	Refresh bool `json:"refresh"`
+	// GraceSeconds is the time in which a canceled operation can save its state before it is ended by force.
+	GraceSeconds float64 `json:"graceSeconds"`
 	// Program is the content of the stack. Only `up` and `preview` use it.
 	Program program `json:"program"`
 }
 
-// program lists the resources of a stack: one component, and the Kubernetes objects in this component.
-type program struct {
-	Type            string                     `json:"type"`
-	Name            string                     `json:"name"`
-	Outputs         map[string]json.RawMessage `json:"outputs"`
-	ProviderVersion string                     `json:"providerVersion"`
-	Resources       []registration             `json:"resources"`
+// validate checks the operation and the program. Objects can refer only to earlier objects, so that no registration
+// waits forever.
+func (r *request) validate() error {
+	operations := []string{opUp, opPreview, opRefresh, opDestroy, opStatus, opEvict}
+	if !slices.Contains(operations, r.Operation) {
+		return fmt.Errorf("unknown operation %q", r.Operation)
+	}
+	for index, object := range r.Program.Resources {
+		references := slices.Clone(object.DependsOn)
+		if object.DeletedWith != nil {
+			references = append(references, *object.DeletedWith)
+		}
+		for _, other := range references {
+			if other < 0 || other >= index {
+				return fmt.Errorf("resource %d (%s) refers to resource %d", index, object.Name, other)
+			}
+		}
+	}
+	return nil
 }
 
-// registration describes one Kubernetes object. Other registrations are named by their index in the program. They
-// come earlier in the list.
-type registration struct {
-	Type           string          `json:"type"`
-	Name           string          `json:"name"`
-	Inputs         json.RawMessage `json:"inputs"`
-	DependsOn      []int           `json:"dependsOn"`
-	DeletedWith    *int            `json:"deletedWith"`
-	RetainOnDelete *bool           `json:"retainOnDelete"`
+// program lists the resources of a stack: one component, and the Kubernetes objects in this component.
+type program struct {
+	Type            string           `json:"type"`
+	Name            string           `json:"name"`
+	Outputs         *structpb.Struct `json:"outputs"`
+	ProviderVersion string           `json:"providerVersion"`
+	Resources       []object         `json:"resources"`
+}
+
+// object describes one Kubernetes object. Other objects are named by their index in the program. They come earlier in
+// the list.
+type object struct {
+	Type           string           `json:"type"`
+	Name           string           `json:"name"`
+	Inputs         *structpb.Struct `json:"inputs"`
+	DependsOn      []int            `json:"dependsOn"`
+	DeletedWith    *int             `json:"deletedWith"`
+	RetainOnDelete *bool            `json:"retainOnDelete"`
 }
 
 // Kinds of errors in an answer.
@@ -90,10 +111,7 @@ type answer struct {
 
 // status describes the engine process itself.
 type status struct {
-	// Operations is the number of operations since the start.
-	Operations int `json:"operations"`
-	// Running lists the stacks of the running operations.
+	// Running lists the stacks that running operations change.
 	Running    []string `json:"running"`
-	Providers  int      `json:"providers"`
 	Goroutines int      `json:"goroutines"`
 }

@@ -10,9 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/pulumi/pulumi/pkg/v3/backend"
 	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
-	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
 )
 
 // pruned is the result for one stack. The command prints it as a line of JSON.
@@ -42,8 +41,7 @@ func pruneCommand(arguments []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	messages := diag.DefaultSink(os.Stderr, os.Stderr, diag.FormatOptions{Color: colors.Never})
-	backend, bucket, err := openBackend(ctx, messages, *url, nil)
+	stacks, bucket, err := openBackend(ctx, *url, nil)
 	if err != nil {
 		return err
 	}
@@ -51,7 +49,7 @@ func pruneCommand(arguments []string) error {
 	output := json.NewEncoder(os.Stdout)
 	for _, stack := range flags.Args() {
 		result := pruned{Stack: stack}
-		problem := result.prune(ctx, backend, history{bucket, *project, stack}, kept)
+		problem := result.prune(ctx, stacks, history{bucket, *project, stack}, kept)
 		if problem != nil {
 			result.Problem, err = problem.Error(), errors.New("some stacks were not pruned")
 		}
@@ -62,22 +60,27 @@ func pruneCommand(arguments []string) error {
 	return err
 }
 
+// unlocker is the part of the backend that the interface diy.Backend lacks.
+type unlocker interface {
+	Unlock(context.Context, backend.StackReference)
+}
+
 // prune prunes one stack. It locks the stack only if there is something to remove.
-func (p *pruned) prune(ctx context.Context, backend diy.Backend, stored history, kept limits) error {
+func (p *pruned) prune(ctx context.Context, stacks diy.Backend, stored history, kept limits) error {
 	updates, err := stored.updates(ctx)
 	p.Kept = len(updates)
 	now := time.Now()
 	if err != nil || kept.expired(updates, now) == 0 {
 		return err
 	}
-	reference, err := backend.ParseStackReference("organization/" + stored.project + "/" + stored.stack)
+	reference, err := stacks.ParseStackReference("organization/" + stored.project + "/" + stored.stack)
 	if err != nil {
 		return err
 	}
-	if err := backend.Lock(ctx, reference); err != nil {
+	if err := stacks.Lock(ctx, reference); err != nil {
 		return err
 	}
-	defer backend.(unlocker).Unlock(context.WithoutCancel(ctx), reference)
+	defer stacks.(unlocker).Unlock(context.WithoutCancel(ctx), reference)
 	p.Removed, err = stored.prune(ctx, kept, now)
 	p.Kept -= p.Removed
 	return err

@@ -48,7 +48,7 @@ func rekeyCommand([]string) error {
 	if next == "" || next == current {
 		return errors.New("the new passphrase must not be empty, and must differ from the current one")
 	}
-	backend, bucket, err := openBackend(ctx, discard, os.Getenv("PULUMI_BACKEND_URL"), nil)
+	backend, bucket, err := openBackend(ctx, os.Getenv("PULUMI_BACKEND_URL"), nil)
 	if err != nil {
 		return err
 	}
@@ -171,6 +171,15 @@ func (r *rotation) isKey(ctx context.Context, phrase, salt string) bool {
 	text, err := config.NewSymmetricCrypterFromPassphrase(phrase, content).DecryptValue(ctx, parts[2])
 	r.checked[check] = err == nil && text == "pulumi"
 	return r.checked[check]
+}
+
+// readPassphrase reads the current passphrase as the CLI does.
+func readPassphrase() (string, error) {
+	if phrase, isSet := os.LookupEnv("PULUMI_CONFIG_PASSPHRASE"); isSet {
+		return phrase, nil
+	}
+	content, err := os.ReadFile(os.Getenv("PULUMI_CONFIG_PASSPHRASE_FILE"))
+	return strings.TrimSpace(string(content)), err
 }
 
 // saltOf returns the salt in a state, or an empty string if no passphrase encrypts the state.

@@ -1,30 +1,25 @@
 package main
 
 import (
-	"bufio"
+	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"io"
 	"log/slog"
-	"maps"
 	"net"
 	"os"
+	"path/filepath"
 	"runtime"
-	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"gocloud.dev/blob"
 
 	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
-	"github.com/pulumi/pulumi/pkg/v3/resource/plugin"
 	"github.com/pulumi/pulumi/pkg/v3/secrets"
+	"github.com/pulumi/pulumi/pkg/v3/secrets/passphrase"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/tokens"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
-
-// cancelGrace is the time in which a canceled operation can save its state before it is ended by force.
-const cancelGrace = 10 * time.Second
 
 // server answers requests on a unix socket.
 type server struct {
@@ -32,31 +27,40 @@ type server struct {
 	project *workspace.Project
 	backend diy.Backend
 	// bucket contains the objects that the backend stores.
-	bucket  *blob.Bucket
+	bucket *blob.Bucket
+	// secrets encrypts secrets in the state. The key is derived from the passphrase and the salt once, in 0.2 s.
 	secrets secrets.Manager
-	host    plugin.Host
-	logs    *logRouter
 	pool    *pool
 
 	guard      sync.Mutex
-	operations int
-	// running contains the operations that run now. updating contains those that change their stack.
 	running    map[*operation]struct{}
-	updating   map[string]*operation
 	isStopping bool
 	idle       sync.WaitGroup
 }
 
-// listen creates the socket. Only the user of this process can connect to it.
-func listen(path string) (net.Listener, error) {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
+// newServer creates a server. It stores temporary files beside the socket.
+func newServer(socket, project string) (*server, error) {
+	ctx := context.Background()
+	s := &server{
+		folder: filepath.Dir(socket),
+		project: &workspace.Project{
+			Name:    tokens.PackageName(project),
+			Runtime: workspace.NewProjectRuntimeInfo("python", nil),
+		},
+		running: map[*operation]struct{}{},
+	}
+	var err error
+	if s.backend, s.bucket, err = openBackend(ctx, os.Getenv("PULUMI_BACKEND_URL"), s.project); err != nil {
 		return nil, err
 	}
-	listener, err := net.Listen("unix", path)
-	if err != nil {
+	// Pulumi reads the passphrase from the same environment variables as the CLI. With the salt, others could guess the
+	// passphrase, so the salt is not on the command line.
+	stack := &workspace.ProjectStack{EncryptionSalt: os.Getenv("TENANCY_ENGINE_SALT")}
+	if s.secrets, err = passphrase.NewPromptingPassphraseSecretsManager(stack, false); err != nil {
 		return nil, err
 	}
-	return listener, os.Chmod(path, 0o600)
+	s.pool, err = newPool(ctx, s.folder)
+	return s, err
 }
 
 // serve accepts connections until the listener is closed.
@@ -66,70 +70,48 @@ func (s *server) serve(listener net.Listener) {
 		if err != nil {
 			return
 		}
-		go s.handle(connection)
+		go func() {
+			defer connection.Close()
+			if err := json.NewEncoder(connection).Encode(s.answer(connection)); err != nil {
+				slog.Warn("answer not delivered", "error", err)
+			}
+		}()
 	}
 }
 
-func (s *server) handle(connection net.Conn) {
-	defer connection.Close()
-	lines := bufio.NewReader(connection)
-	line, err := lines.ReadBytes('\n')
-	if err != nil {
-		return
-	}
+// answer executes the request of the client.
+func (s *server) answer(client io.Reader) answer {
 	var received request
-	if err := json.Unmarshal(line, &received); err != nil {
-		reply(connection, answer{ErrorKind: errorInvalid, Error: err.Error()})
-		return
+	err := json.NewDecoder(client).Decode(&received)
+	if err == nil {
+		err = received.validate()
+	}
+	if err != nil {
+		return answer{ErrorKind: errorInvalid, Error: err.Error()}
 	}
 	switch received.Operation {
 	case opStatus:
-		reply(connection, answer{Status: s.status()})
+		return answer{Status: s.status()}
 	case opEvict:
-		s.pool.retireAll(nil)
-		reply(connection, answer{})
-	case opUp, opPreview, opRefresh, opDestroy:
-		reply(connection, s.operate(received, lines))
-	default:
-		reply(connection, answer{ErrorKind: errorInvalid, Error: fmt.Sprintf("unknown operation %q", received.Operation)})
-	}
-}
-
-func reply(connection net.Conn, result answer) {
-	if err := json.NewEncoder(connection).Encode(result); err != nil {
-		slog.Warn("answer not delivered", "error", err)
-	}
-}
-
-// operate runs one operation. Meanwhile, it follows the client's requests to cancel the operation.
-func (s *server) operate(received request, lines *bufio.Reader) answer {
-	if err := received.Program.validate(); err != nil {
-		return answer{ErrorKind: errorInvalid, Error: err.Error()}
+		s.pool.retire(allProcesses)
+		return answer{}
 	}
 	o := newOperation(s, received)
 	if kind, problem := s.begin(o); kind != "" {
 		return answer{ErrorKind: kind, Error: problem}
 	}
 	defer s.end(o)
-	go o.follow(lines)
+	go o.follow(client)
 	return o.run()
 }
 
-// follow reads the client's lines until the client closes the connection. If the client closes the connection before
-// the operation has ended, follow cancels the operation.
-func (o *operation) follow(lines *bufio.Reader) {
-	for {
-		line, err := lines.ReadString('\n')
-		if err != nil {
-			o.cancel.Cancel()
-			return
-		}
-		switch strings.TrimSpace(line) {
-		case lineCancel:
-			o.cancel.Cancel()
-		case lineTerminate:
-			o.terminate()
-		}
+// follow waits until the client ends its side of the connection. If the operation is still running, follow cancels it:
+// first gracefully, then by force.
+func (o *operation) follow(client io.Reader) {
+	_, _ = io.Copy(io.Discard, client)
+	if o.scope.TerminateErr() == nil {
+		o.cancel.Cancel()
+		time.AfterFunc(time.Duration(o.request.GraceSeconds*float64(time.Second)), o.terminate)
 	}
 }
 
@@ -142,14 +124,12 @@ func (s *server) begin(o *operation) (kind, problem string) {
 	if s.isStopping {
 		return errorNotAccepted, "the engine is stopping"
 	}
-	if o.request.Operation != opPreview {
-		if s.updating[o.request.Stack] != nil {
+	for other := range s.running {
+		if o.isUpdate() && other.isUpdate() && o.request.Stack == other.request.Stack {
 			return errorBusy, "another operation on this stack is running"
 		}
-		s.updating[o.request.Stack] = o
 	}
 	s.running[o] = struct{}{}
-	s.operations++
 	s.idle.Add(1)
 	return "", ""
 }
@@ -158,9 +138,6 @@ func (s *server) end(o *operation) {
 	s.guard.Lock()
 	defer s.guard.Unlock()
 	delete(s.running, o)
-	if s.updating[o.request.Stack] == o {
-		delete(s.updating, o.request.Stack)
-	}
 	s.idle.Done()
 }
 
@@ -177,21 +154,14 @@ func (s *server) stop() <-chan struct{} {
 	return ended
 }
 
-// cancelAll cancels the running operations: first gracefully, then by force.
-func (s *server) cancelAll() {
-	s.guard.Lock()
-	defer s.guard.Unlock()
-	for o := range s.running {
-		o.cancel.Cancel()
-		time.AfterFunc(cancelGrace, o.terminate)
-	}
-}
-
 func (s *server) status() *status {
 	s.guard.Lock()
 	defer s.guard.Unlock()
-	stacks := slices.Sorted(maps.Keys(s.updating))
-	return &status{
-		Operations: s.operations, Running: stacks, Providers: s.pool.count(), Goroutines: runtime.NumGoroutine(),
+	result := &status{Goroutines: runtime.NumGoroutine()}
+	for o := range s.running {
+		if o.isUpdate() {
+			result.Running = append(result.Running, o.request.Stack)
+		}
 	}
+	return result
 }

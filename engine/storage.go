@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,6 +20,7 @@ import (
 	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
 	"github.com/pulumi/pulumi/pkg/v3/backend/diy/postgres"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
+	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/encoding"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
@@ -30,10 +32,9 @@ var errMissing = errors.New("no such object")
 var opened atomic.Int64
 
 // openBackend opens the state backend with this address. It also returns the objects that the backend stores, because
-// the interface of the backend does not give access to the numbers of updates.
-func openBackend(
-	ctx context.Context, messages diag.Sink, address string, project *workspace.Project,
-) (diy.Backend, *blob.Bucket, error) {
+// the interface of the backend does not give access to the numbers of updates. The backend logs errors to the standard
+// error. The only such error is that it could not delete a lock. The next operation of this process deletes the lock.
+func openBackend(ctx context.Context, address string, project *workspace.Project) (diy.Backend, *blob.Bucket, error) {
 	bucket, err := openBucket(ctx, address)
 	if err != nil {
 		return nil, nil, err
@@ -42,6 +43,7 @@ func openBackend(
 	if !strings.HasPrefix(address, s3blob.Scheme+"://") {
 		address = openedURL(bucket)
 	}
+	messages := diag.DefaultSink(os.Stderr, os.Stderr, diag.FormatOptions{Color: colors.Never})
 	backend, err := diy.New(ctx, messages, address, project)
 	if err != nil {
 		return nil, nil, err

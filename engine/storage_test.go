@@ -70,7 +70,7 @@ func TestStateIsReadAndSavedWithoutAListOfAllStacks(t *testing.T) {
 
 func TestUnsupportedBackendIsRejected(t *testing.T) {
 	for _, address := range []string{"gs://bucket", "azblob://bucket", "https://api.example", "mem://"} {
-		if _, _, err := openBackend(context.Background(), discard, address, nil); err == nil {
+		if _, _, err := openBackend(context.Background(), address, nil); err == nil {
 			t.Errorf("%s was opened", address)
 		}
 	}
@@ -78,7 +78,7 @@ func TestUnsupportedBackendIsRejected(t *testing.T) {
 
 func TestRelativeFolderIsRejected(t *testing.T) {
 	for _, address := range []string{"file://state", "file://~/state", "file://./state"} {
-		if _, _, err := openBackend(context.Background(), discard, address, nil); err == nil {
+		if _, _, err := openBackend(context.Background(), address, nil); err == nil {
 			t.Errorf("%s was opened", address)
 		}
 	}

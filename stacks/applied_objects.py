@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 def read_applied(stacks: "Stacks", tenant: Manifest, facts: Facts) -> DesiredState:
     """The last applied version of the tenant's objects. Raises StackError if the stack cannot be read.
 
-    `status.appliedDigest` of the Tenant identifies this version. It is not set before the first update. It is
-    also not set if the last update failed after it had changed some objects. In both cases, this function
-    returns the result of `read_half_done`.
+    `status.appliedDigest` of the Tenant identifies this version. The field is not set before the first
+    update. It is also not set if the last update failed after it had changed some objects. In both cases,
+    this function returns the result of `read_half_done`.
     """
     digest = (tenant.get("status") or {}).get("appliedDigest")
     if not digest:
@@ -48,9 +48,9 @@ def read_half_done(
     """The last applied version of each object after a failed update.
 
     The update may have changed only some of the objects. `before` contains the objects from before the
-    update. If it is None, they come from the stack's history. `after` contains the objects that the update
-    should have applied. If it is None, they come from the tenant's spec. Raises StackError if the stack
-    cannot be read.
+    update. If `before` is None, the function reads these objects from the stack's history. `after` contains
+    the objects that the update should have applied. If `after` is None, the function computes them from the
+    tenant's spec. Raises StackError if the stack cannot be read.
     """
     name = tenant["metadata"]["name"]
     if before is None:

@@ -115,7 +115,7 @@ class PulumiProcess(PulumiCommand):
 
     @staticmethod
     def installed_version() -> str:
-        """The version of the CLI, such as 3.259.0. Raises PulumiMissing if it is missing or too old."""
+        """The version of the CLI, such as 3.259.0. Raises PulumiMissing if the CLI is missing or too old."""
         try:
             return str(PulumiCommand().version)
         except (OSError, InvalidVersionError) as error:

@@ -83,7 +83,7 @@ class EngineUnavailable(Exception):
 
 @dataclass(frozen=True)
 class Lock:
-    """A lock of a stack: the user, the host and the process that hold the lock, and when they took it."""
+    """A lock of a stack: who holds the lock (user, host and process), and since when."""
 
     user: str
     host: str

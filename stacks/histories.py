@@ -60,18 +60,17 @@ class Histories:
     def keep_deleted(self, tenant: Manifest) -> None:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
-        If the history cannot be read, stores only the spec. The method can be called again after the stack is
-        destroyed: it keeps the stored history.
+        If the history cannot be read, stores only the spec. The method can be called again: if the history
+        can no longer be read, for example because the stack is destroyed, it keeps the stored history.
         """
         with translated_errors(EventLog()):
             try:
                 entries = self._cli.history(stack_name(tenant["metadata"]["name"]))
-            except StackNotFound:
+            except StackError as error:
                 if self.deleted.get(tenant["metadata"]["uid"]):
                     return
-                entries = []
-            except StackError as error:
                 # Without this handler, a history that cannot be read would block the deletion of the Tenant.
-                log.warning("history of a deleted tenant not kept", problem=str(error))
+                if not isinstance(error, StackNotFound):
+                    log.warning("history of a deleted tenant not kept", problem=str(error))
                 entries = []
             self.deleted.put(deleted_tenant(tenant, entries))

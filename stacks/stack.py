@@ -1,7 +1,7 @@
 """Operations on a tenant's stack: up, destroy, preview, refresh, history, export.
 
 The warm engine (see `stacks.engine`) runs the operations. If it is not available, each operation runs one CLI
-process. An operation such as `up` takes a desired state, and returns a result or raises a StackError.
+process. An operation returns a result, or raises a StackError.
 """
 
 import contextlib
@@ -105,7 +105,7 @@ class Stacks:
 
     @property
     def engine_problem(self) -> str | None:
-        """Why the warm engine cannot be used. None if it can be used, or if `engine` is not set."""
+        """Why the warm engine cannot be used. None if it can be used, or if the CLI is selected."""
         return self.engine.problem if self.engine else None
 
     def notes(self) -> list[str]:

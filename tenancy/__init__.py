@@ -2,8 +2,8 @@
 
     tenancy.Tenant("acme", tenancy.TenantSpec(plan="pro"))
 
-The import of Pulumi is slow. So Python imports the module of a public name only when a program first uses the
-name.
+The import of Pulumi is slow. So this package imports the module of a public name only when a program uses the
+name for the first time.
 """
 
 from importlib import import_module
@@ -80,8 +80,8 @@ _MODULES: Final = (
     "plans",
     "desired",
 )
-# The public names that are defined in `component`. This module imports Pulumi, so it is imported only for
-# these names.
+# The public names that the module `component` defines. The import of `component` is slow, because it imports
+# Pulumi. So `component` is imported only for these names.
 _COMPONENTS: Final = ("Tenant", "TenantResources")
 
 

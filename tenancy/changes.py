@@ -37,7 +37,11 @@ class FieldChange(StoredModel):
 
 
 class ObjectChange(StoredModel):
-    """A created, changed, deleted or released object. `fields` is empty unless the object is changed."""
+    """A created, changed, deleted or released object.
+
+    `fields` contains the changed fields. It is empty if the object was not changed, but created, deleted or
+    released.
+    """
 
     operation: Operation
     kind: str
@@ -94,10 +98,11 @@ class UpdateRecord(StoredModel):
 def tenant_differences(
     desired: "DesiredState | None", applied: "DesiredState | None", live: Mapping[ObjectKey, Manifest]
 ) -> Differences:
-    """The drift (live objects against `applied`) and the pending changes (`applied` against `desired`).
+    """The drift and the pending changes of a tenant.
 
-    Pass None for `desired` if the spec is rejected, and None for `applied` if the last applied objects are
-    unknown.
+    The drift is the difference between `live` and `applied`. The pending changes are the difference between
+    `applied` and `desired`. Pass None for `desired` if the spec is rejected, and None for `applied` if the
+    last applied objects are unknown.
     """
     return Differences(
         drift=object_changes(applied, live) if applied else None,

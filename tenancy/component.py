@@ -1,8 +1,8 @@
 """The ComponentResources that declare a tenant in a Pulumi program.
 
-`TenantResources` declares the objects of a desired state. `__main__.py` uses it, and the watcher if it runs
-the Pulumi CLI. `Tenant` computes the desired state from a spec. Users use `Tenant` in their own Pulumi
-programs.
+`TenantResources` declares the objects of a desired state. `__main__.py` uses this class. The watcher also
+uses it if the watcher runs the Pulumi CLI. `Tenant` computes the desired state from a spec. Users use
+`Tenant` in their own Pulumi programs.
 """
 
 import re
@@ -57,7 +57,8 @@ class TenantResources(pulumi.ComponentResource):
 class Tenant(TenantResources):
     """All objects of a tenant, computed from its spec.
 
-    Raises InvalidSpec if a field is invalid, and NamespaceTaken if `existing` names a reserved namespace.
+    Raises InvalidSpec if a field is invalid. Raises NamespaceTaken if `existing` in the spec is a reserved
+    namespace.
     """
 
     namespaces: pulumi.Output[dict[str, str]]

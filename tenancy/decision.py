@@ -1,7 +1,7 @@
 """Decides whether the spec of a Tenant can be applied, and computes the desired state. No I/O.
 
 The watcher, `pulumi up`, the commands and the library all call `decide`, so they all make the same decision.
-Each caller passes the facts that it knows, such as the owners of namespaces and hosts. `cluster.facts` reads
+Each caller passes the facts that it has, such as the owners of namespaces and hosts. `cluster.facts` reads
 facts from the cluster.
 """
 
@@ -53,7 +53,7 @@ def decide(manifest: Manifest, facts: Facts) -> Decision:
     """Parse and check a Tenant manifest, and compute the desired state.
 
     If checks fail, raises one Rejection that contains the problems of all failed checks. If the spec cannot
-    be parsed, raises InvalidSpec without the other checks.
+    be parsed, raises InvalidSpec, and makes no other checks.
     """
     tenant = parsed_tenant(manifest, facts.plans)
     rejections = rejections_of(lambda: check_namespaces(tenant, manifest, facts.holders, facts.live))

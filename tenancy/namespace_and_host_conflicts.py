@@ -125,10 +125,11 @@ def _live_problem(tenant: TenantModel, index: int, live_objects: LiveObjects) ->
 
 
 def _account_problem(tenant: TenantModel, manifest: Manifest, live: Manifest | None) -> str | None:
-    """The reason why the tenant can't use a namespace of a deleted Tenant with the same name. None if it can.
+    """The reason why the tenant can't use a namespace of a deleted Tenant with the same name.
 
-    Annotations of the namespace contain the account (`userId` and `username`) of the deleted Tenant. The new
-    Tenant must have the same account. The check is skipped if the manifest has no creation time.
+    None if the tenant can use the namespace. Annotations of the namespace contain the account (`userId` and
+    `username`) of the deleted Tenant. The new Tenant must have the same account. The check is skipped if the
+    manifest has no creation time.
     """
     if live is None or tenant.spec.adopt or not _is_managed_by(tenant.name, live):
         return None
@@ -153,7 +154,10 @@ def adoption_command(namespace: str, tenant: str) -> str:
 
 
 def _lacks_annotation(tenant: str, live: Manifest | None) -> bool:
-    """Whether the tenant must adopt the live namespace, but the namespace lacks the annotation for this."""
+    """Whether the tenant must adopt the live namespace, but has no permission for the adoption.
+
+    An annotation of the namespace gives this permission.
+    """
     if live is None or _is_managed_by(tenant, live):
         return False
     return (live["metadata"].get("annotations") or {}).get(ADOPTION_ANNOTATION) != tenant
@@ -165,7 +169,10 @@ def _is_managed_by(tenant: str, live: Manifest) -> bool:
 
 
 def check_hosts(desired: DesiredState, hosts: Mapping[str, tuple[str, ...]]) -> None:
-    """Raise HostTaken if a host of the tenant belongs to another tenant. The keys of `hosts` are tenants."""
+    """Raise HostTaken if a host of the tenant belongs to another tenant.
+
+    The keys of `hosts` are the names of tenants.
+    """
     rejections = [
         HostTaken(
             f"spec.hostnames[{index}]", f"host {host!r} belongs to tenant {other!r}; choose another host"

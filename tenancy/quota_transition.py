@@ -36,7 +36,7 @@ class Limit(NamedTuple):
 class Figure(NamedTuple):
     """The tenant's budget for one resource.
 
-    Each namespace has a share of the budget in its ResourceQuota with the name `quota`.
+    The ResourceQuotas with the name `quota` contain the shares of the budget, one in each namespace.
     """
 
     quota: str
@@ -52,9 +52,9 @@ Limits = Mapping[str, Mapping[str, Limit]]
 def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> DesiredState:
     """The state to apply next. `live` are the tenant's live ResourceQuotas.
 
-    While Pulumi applies the state, the sum of the limits stays within the budget, in whatever order Pulumi
-    changes the quotas. If raised limits of a resource could exceed its budget, this step only lowers limits
-    of the resource. A later step raises the other limits.
+    Pulumi can change the quotas in any order. While Pulumi applies the state, the sum of the limits always
+    stays within the budget. If raised limits of a resource could exceed its budget, this step only lowers
+    limits of the resource. A later step raises the other limits.
     """
     if not desired.has_budget:
         return desired
@@ -67,9 +67,10 @@ def budget_step(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> De
 
 
 def budget_problem(desired: DesiredState, live: Mapping[ObjectKey, Manifest]) -> str | None:
-    """A message about the first namespace that uses more than its new, lower share. None if there is none.
+    """A message about the first namespace that uses more than its new, lower share of the budget.
 
-    A share that does not decrease is not checked. The message ends with the number of further problems.
+    None if there is no such namespace. A share that does not decrease is not checked. The message ends with
+    the number of further problems.
     """
     if not desired.has_budget:
         return None
@@ -175,7 +176,8 @@ def _limit(quotas: Limits, figure: Figure) -> Limit | None:
 def _used(live: Mapping[ObjectKey, Manifest], namespace: str, figure: Figure) -> str | None:
     """The used amount of a resource, from the status of the namespace's ResourceQuotas.
 
-    If they report different amounts, the result is the highest amount. None if no quota reports an amount.
+    If the ResourceQuotas report different amounts, the result is the highest amount. None if no ResourceQuota
+    reports an amount.
     """
     counts = [
         used[figure.resource]

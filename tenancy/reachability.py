@@ -3,7 +3,7 @@
 An endpoint is a pod or an address. The pods do not have to exist in the cluster.
 
 With some network plugins, an ipBlock also matches the addresses of pods. This module assumes such a plugin.
-So the module can report a connection as allowed, although another plugin blocks it.
+So another plugin may block a connection that this module reports as allowed.
 """
 
 import re
@@ -133,7 +133,10 @@ _OPERATORS: Mapping[str, Callable[[str | None, list[str]], bool]] = {
 
 
 def _policy_types(spec: Manifest) -> list[str]:
-    """`policyTypes`. The default is `Ingress`, or both types if the NetworkPolicy has egress rules."""
+    """The `policyTypes` of a NetworkPolicy.
+
+    If the field is not set, the result is `Ingress`, or both types if the NetworkPolicy has egress rules.
+    """
     default = ["Ingress", "Egress"] if spec.get("egress") else ["Ingress"]
     return spec.get("policyTypes") or default
 

@@ -1,7 +1,7 @@
 """The list of a tenant's Pulumi resources. No I/O.
 
-A Pulumi program registers these resources with the components in `component.py`, for example if an operator
-runs `pulumi up`. The watcher usually runs no program. Its warm engine, a process that executes Pulumi
+If an operator runs `pulumi up`, a Pulumi program registers these resources with the components in
+`component.py`. The watcher usually runs no program. Its warm engine, a process that executes Pulumi
 operations, registers the same list.
 """
 
@@ -91,7 +91,7 @@ def registrations(desired: DesiredState) -> list[Registration]:
 
 
 def apply_stage(key: ObjectKey) -> int:
-    """0, 1 or 2. In each namespace, Pulumi creates the objects of a lower stage first."""
+    """The stage of the object: 0, 1 or 2. In each namespace, Pulumi creates lower stages first."""
     return _STAGES.get(key.kind, 0)
 
 

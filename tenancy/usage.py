@@ -124,7 +124,7 @@ def is_significant_change(
     Measured usage changes all the time, and small changes should not cause writes. A change is significant in
     these cases:
 
-    - Only one of `reported` and `current` is None. None means that the usage is unknown.
+    - Either `reported` or `current` is None, but not both. None means that the usage is unknown.
     - The CPU or the memory changed by more than 50%.
     - The CPU or the memory changed by more than 10%, and the reported usage is at least 5 minutes old.
 

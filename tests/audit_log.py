@@ -1,4 +1,4 @@
-"""The audit log of the API server: all requests that the watcher and its Pulumi processes have sent."""
+"""The audit log of the API server. It contains all requests by the watcher and by its Pulumi processes."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _POLICY = {
 
 
 class Request(NamedTuple):
-    """A request, as the RBAC authorizer sees it. `resource` includes the subresource."""
+    """A request with the attributes that the RBAC authorizer checks. `resource` includes the subresource."""
 
     group: str
     resource: str
@@ -32,7 +32,7 @@ class Request(NamedTuple):
 
 
 class AuditLog:
-    """The audit log in this folder. `flags` are the flags with which the API server writes it."""
+    """The audit log in this folder. `flags` are the flags of the API server that enable the log."""
 
     def __init__(self, folder: Path) -> None:
         policy = folder / "audit-policy.json"
@@ -44,10 +44,10 @@ class AuditLog:
         return self._file.stat().st_size
 
     def requests(self, since: int = 0) -> Iterator[Request]:
-        """The requests after the position `since`, which an earlier call of `size` returned."""
+        """The requests after the position `since`, which is an earlier value of `size`."""
         with self._file.open("rb") as file:
             file.seek(since)
-            # A last line without a newline is still being written.
+            # If the last line has no newline, the API server is still writing this line.
             for line in file.read().rpartition(b"\n")[0].splitlines():
                 event = json.loads(line)
                 if "objectRef" in event:

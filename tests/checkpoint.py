@@ -1,4 +1,7 @@
-"""Compares the checkpoint of a tenant's stack, on a file backend, with the desired objects."""
+"""Compares the checkpoint of a tenant's stack with the tenant's desired state.
+
+The stack is on a file backend.
+"""
 
 import gzip
 import json
@@ -11,13 +14,13 @@ from tenancy.base.names import stack_name
 from tenancy.desired import DesiredState
 from tenancy.registrations import resource_inputs, resource_name, resource_type
 
-# The key and the value by which Pulumi marks a secret in a checkpoint.
+# The key and the value that mark a secret in a Pulumi checkpoint.
 _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _SECRET = "1b47061264138c4ac30d75fd1eb44270"
 
 
 def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
-    """The differences between the state and the desired objects, one line per object."""
+    """The differences between the stack's state and the desired state, one line per object."""
     latest = _latest(backend, desired.tenant)
     recorded = {
         (resource["type"], resource["urn"].rpartition("::")[2]): resource
@@ -31,7 +34,10 @@ def checkpoint_differences(desired: DesiredState, backend: Path) -> list[str]:
 
 
 def stack_file(backend: Path, tenant: str) -> Path:
-    """The file with the state of a tenant's stack. A hand-run `pulumi` does not compress it."""
+    """The file that contains the state of a tenant's stack.
+
+    If an operator has run `pulumi` on the stack, the file is not compressed.
+    """
     plain = backend / ".pulumi" / "stacks" / "tenancy" / f"{stack_name(tenant)}.json"
     return plain if plain.exists() else plain.with_name(f"{plain.name}.gz")
 
@@ -70,10 +76,10 @@ def _object_differences(desired: DesiredState, recorded: dict[tuple[str, str], M
 
 
 def _is_equal(desired: Any, recorded: Any) -> bool:
-    """Whether desired and recorded inputs are equal.
+    """Whether an object's desired inputs equal the inputs in the state.
 
-    Secrets are encrypted in the state, so any non-empty desired value counts as equal to them. The provider
-    drops empty fields.
+    Secrets are encrypted in the state, so any non-empty desired value counts as equal to a secret. Empty
+    fields are ignored, because the provider drops them.
     """
     if isinstance(recorded, dict) and recorded.get(_SIGNATURE) == _SECRET:
         return bool(desired)

@@ -1,12 +1,12 @@
-"""Runs the `tenancy` command line without the time that a new Python process needs for its imports.
+"""Runs the `tenancy` command without the time that a new Python process needs for its imports.
 
-`run_tenancy` sends each call to a server process, which has imported the libraries and forks for each call.
-A call therefore has its own environment variables, working directory, standard streams and threads, like any
-process. The forked process imports `cli` itself, because `cli` reads the terminal and the environment at
-import time.
+`run_tenancy` sends each call to a server process. This process has already imported the libraries, and forks
+a new process for each call. So each call has its own environment variables, working directory, standard
+streams and threads. The forked process imports `cli` again, because `cli` reads the terminal and the
+environment at import time.
 
-`python -m tests.commandline` is the server. It reads one JSON request per line, and writes one exit code per
-line.
+`python -m tests.commandline` runs the server. It reads one JSON request per line, and writes one exit code
+per line.
 """
 
 import gc
@@ -26,7 +26,7 @@ from typing import Any
 
 from tests.platform import ROOT
 
-# Packages that read the environment at import time; each forked process imports them again.
+# Packages that read the environment at import time. Each forked process imports them again.
 _REIMPORTED_PACKAGES = ("cli", "typer")
 _server_lock = threading.Lock()
 
@@ -34,7 +34,10 @@ _server_lock = threading.Lock()
 def run_tenancy(
     *arguments: str, cwd: Path = ROOT, environment: Mapping[str, str], input: str | None = None
 ) -> "subprocess.CompletedProcess[str]":
-    """Run `tenancy` in `cwd` with exactly these environment variables; return exit code and output."""
+    """Run `tenancy` in the folder `cwd` with exactly these environment variables.
+
+    Returns the exit code and the output.
+    """
     with tempfile.TemporaryDirectory(prefix="tenancy-call-") as folder:
         stdin, stdout, stderr = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
         stdin.write_text(input or "")
@@ -61,8 +64,8 @@ def _send(request: str) -> int:
             server.stdin.flush()
             return int(server.stdout.readline())
         except BaseException:
-            # The test is interrupted, for example by its time limit. Kill the call; the next one starts a new
-            # server.
+            # The test was interrupted, for example by its time limit. Kill the server and the forked process.
+            # The next call starts a new server.
             os.killpg(server.pid, signal.SIGKILL)
             server.wait()
             _server.cache_clear()
@@ -71,7 +74,7 @@ def _send(request: str) -> int:
 
 @cache
 def _server() -> "subprocess.Popen[str]":
-    """The server process. It exits when its stdin is closed, so at the latest with this process."""
+    """The server process. It exits when its stdin is closed, so it does not outlive this process."""
     return subprocess.Popen(
         [sys.executable, "-m", "tests.commandline"],
         cwd=ROOT,
@@ -83,14 +86,15 @@ def _server() -> "subprocess.Popen[str]":
 
 
 def _serve() -> None:
-    # Use duplicates: the forked processes redirect the standard streams.
+    # Duplicate the file descriptors, because the forked processes redirect the standard streams.
     requests, exit_codes = os.fdopen(os.dup(0)), os.fdopen(os.dup(1), "w")
     initial_variables = set(os.environ)
     _import_commands()
     set_by_imports = {name: value for name, value in os.environ.items() if name not in initial_variables}
     for name in [name for name in sys.modules if name.partition(".")[0] in _REIMPORTED_PACKAGES]:
         del sys.modules[name]
-    # Exclude the imported modules from garbage collection, which would copy their memory in each fork.
+    # Exclude the imported modules from garbage collection. Otherwise, each forked process would copy their
+    # memory.
     gc.freeze()
     for line in requests:
         pid = os.fork()
@@ -102,7 +106,7 @@ def _serve() -> None:
 
 
 def _import_commands() -> None:
-    """Import all modules that a command imports when it is used."""
+    """Import all modules that commands import only when a user runs them."""
     import stacks.stack  # noqa: F401
     from cli.command_loader import COMMANDS
 
@@ -111,7 +115,7 @@ def _import_commands() -> None:
 
 
 def _run_command_line(request: dict[str, Any], set_by_imports: Mapping[str, str]) -> None:
-    """Run the command line in this forked process."""
+    """Run the command in this forked process."""
     stdin, stdout, stderr = request["streams"]
     os.dup2(os.open(stdin, os.O_RDONLY), 0)
     os.dup2(os.open(stdout, os.O_WRONLY | os.O_CREAT), 1)

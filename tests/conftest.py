@@ -1,7 +1,7 @@
-"""Fixtures for all tests: the tools, CRDs of other projects, a real control plane, and a watcher in it.
+"""Fixtures for all tests: the tools, the CRDs of other projects, a real control plane, and a running watcher.
 
-The watcher uses the platform's own ServiceAccount and RBAC rules. Each xdist worker has its own control
-plane, platform and temporary folder.
+The watcher uses the platform's ServiceAccount and RBAC rules. Each xdist worker has its own control plane,
+platform and temporary folder.
 """
 
 import os
@@ -29,10 +29,10 @@ pytest_plugins = ["tests.costs"]
 
 CrdFiles = Callable[[str], list[Manifest]]
 
-# Environment variable with the tools that were missing when the run started.
+# The environment variable that lists the tools that were missing at the start of the test run.
 _MISSING_TOOLS = "TENANCY_TESTS_MISSING_TOOLS"
 # Folders whose files share one platform: a single worker runs all tests of such a folder.
-_WHOLE_FOLDERS = ("tests/admission/", "tests/sessions/", "tests/usage/")
+_WHOLE_FOLDERS = ("tests/admission/", "tests/platform_stack/", "tests/sessions/", "tests/usage/")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -42,20 +42,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """In a run with workers, get the dependencies of some tests while other tests run."""
+    """If there are several workers, get the tests' dependencies in a background process."""
     options = session.config.option
     if options.numprocesses and not options.quick and not options.collectonly:
-        # All workers must sort the tests in the same way, so the controller decides.
+        # All workers must sort the tests in the same order, so the controller process lists the missing
+        # tools.
         os.environ[_MISSING_TOOLS] = ",".join(preparation.missing_tools())
         command = [sys.executable, "-m", "tests.preparation"]
-        # No output: a test that waits for a dependency prints the progress, and fails with the error.
+        # Discard the output. A test that waits for a dependency prints the progress, and reports an error.
         devnull = subprocess.DEVNULL
         process = subprocess.Popen(command, stdin=devnull, stdout=devnull, stderr=devnull)
         session.config.add_cleanup(process.terminate)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of the selected tier. Move tests that need a missing tool to the end of the run."""
+    """Keep the tests that `--quick` or `--long` selects.
+
+    Move tests that need a missing tool to the end of the run.
+    """
     is_quick, is_long = config.option.quick, config.option.long
     deselected = [
         item
@@ -76,20 +80,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
-    """Get the test's dependencies before its time limit starts: a build may take longer than the limit."""
+    """Get the dependencies of the test before its time limit starts.
+
+    A build can take longer than the time limit.
+    """
     for name in preparation.dependencies(item):
         preparation.prepare(name)
     return (yield)
 
 
 def _unit(nodeid: str) -> str:
-    """The file of the test, or its folder if the files of the folder share a platform."""
+    """The file of the test. If the files of its folder share a platform, the folder."""
     file = nodeid.partition("::")[0]
     return next((folder for folder in _WHOLE_FOLDERS if file.startswith(folder)), file)
 
 
 class _ByUnit(LoadScopeScheduling):  # type: ignore[misc]
-    """An xdist scheduler that gives each worker the tests of one unit at a time."""
+    """An xdist scheduler that gives all tests of a unit to the same worker.
+
+    `_unit` returns the unit of a test.
+    """
 
     def _split_scope(self, nodeid: str) -> str:
         return _unit(nodeid)
@@ -101,7 +111,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeSch
 
 @pytest.fixture(scope="session")
 def tools() -> dict[str, Path]:
-    """The path of every tool by name. Missing tools are downloaded or built."""
+    """The paths of all tools, keyed by name. The fixture downloads or builds missing tools."""
     return ensure_tools()
 
 
@@ -147,13 +157,13 @@ def servers(
 
 @pytest.fixture(scope="session")
 def crd_files() -> CrdFiles:
-    """A function from a project (gatekeeper, gateway-api, hnc, istio, prometheus) to its CRDs."""
+    """A function that returns the CRDs of a project: gatekeeper, gateway-api, hnc, istio or prometheus."""
     return cache(crd_manifests)
 
 
 @pytest.fixture(scope="session")
 def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
-    """The audit log of the control plane, with the requests of the watcher."""
+    """The audit log of the control plane. It contains the watcher's requests."""
     return AuditLog(tmp_path_factory.mktemp("audit"))
 
 
@@ -161,7 +171,7 @@ def audit_log(tmp_path_factory: pytest.TempPathFactory) -> AuditLog:
 def control_plane(
     tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory, audit_log: AuditLog
 ) -> Iterator[ControlPlane]:
-    """One control plane for all tests. Each test uses unique names in it, and removes its objects."""
+    """The control plane that all tests share. Each test uses unique names, and removes its objects."""
     folder = tmp_path_factory.mktemp("control-plane")
     with ControlPlane(
         tools,
@@ -187,16 +197,21 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
-    """The platform. Its watcher is started again if an earlier test stopped it."""
+    """The platform with a running watcher.
+
+    If an earlier test stopped the watcher, the fixture starts it again.
+    """
     running_platform.ensure_started()
     return running_platform
 
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that applies a tenant. After the test, the Tenants are deleted, but their objects are kept.
+    """A function that applies a Tenant.
 
-    Each test uses unique tenant names. A tenant that is settled after the test must have no change to apply.
+    After the test, the fixture deletes the Tenants, but keeps their objects. Each test must use unique tenant
+    names. If the watcher has applied a Tenant successfully, the tenant's stack must be up to date after the
+    test.
     """
     created: list[Manifest] = []
 

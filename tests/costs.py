@@ -16,10 +16,13 @@ _KEY = "tenancy_costs"
 
 
 class Costs:
-    """The plugin. It runs in each xdist worker and in the controller, which merges the workers' figures."""
+    """The pytest plugin.
+
+    It runs in each xdist worker and in the controller, which adds up the workers' times.
+    """
 
     def __init__(self) -> None:
-        # Test file -> "tests" (count), "wall" and "cpu" (seconds).
+        # The cost of each test file: "tests" is the number of tests, "wall" and "cpu" are in seconds.
         self.costs: defaultdict[str, Counter[str]] = defaultdict(Counter)
         self._file = ""
         self._wall_s = self._cpu_s = 0.0
@@ -45,7 +48,7 @@ class Costs:
             self.costs[file].update(cost)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        """Print one line per folder, and with -v one line per file."""
+        """Print one line per folder. With -v, also print one line per file."""
         if not self.costs:
             return
         folders: defaultdict[str, Counter[str]] = defaultdict(Counter)
@@ -60,17 +63,20 @@ class Costs:
                 terminalreporter.write_line(f"{name:<44} {figures}")
 
     def _close_file(self) -> None:
-        """Add the time since the last call to the current file."""
+        """Add the time since the last call of this method to the current file."""
         wall_s, cpu_s = time.monotonic(), _cpu_s()
         if self._file:
-            # The total decreases when a process ends that no parent waited for.
+            # The total CPU time decreases if a process ends and its parent has not waited for it.
             spent = {"wall": wall_s - self._wall_s, "cpu": max(0.0, cpu_s - self._cpu_s)}
             self.costs[self._file].update(spent)
         self._wall_s, self._cpu_s = wall_s, cpu_s
 
 
 def _cpu_s() -> float:
-    """The CPU time of this process and its descendants, including ended processes they waited for."""
+    """The CPU time of this process and its descendants.
+
+    It includes ended processes that their parents waited for.
+    """
     own = psutil.Process(os.getpid())
     total = 0.0
     for process in (own, *own.children(recursive=True)):

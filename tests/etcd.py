@@ -1,4 +1,4 @@
-"""Writes objects directly to etcd. So a test can store an object that the API server would reject today."""
+"""Writes objects directly to etcd. So a test can store an object that the current API server would reject."""
 
 import base64
 import http.client
@@ -25,7 +25,7 @@ class _SocketConnection(http.client.HTTPConnection):
 
 
 def store(plane: ControlPlane, kind: Kind, name: str, namespace: str = "", **body: object) -> Manifest:
-    """Store a custom resource without any check, and return it."""
+    """Store a custom resource without validation, and return it."""
     metadata = {
         "name": name,
         "uid": str(uuid.uuid4()),

@@ -1,4 +1,4 @@
-"""Blocks an update by the watcher halfway through, for as long as a test needs."""
+"""Holds an update by the watcher until a test has made its checks."""
 
 import secrets
 from collections.abc import Iterator
@@ -21,10 +21,11 @@ _NAME = "held"
 
 @contextmanager
 def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
-    """Queue the watcher's writes of RoleBindings in these namespaces, and their deletions, in the API server.
+    """Make the API server hold two kinds of requests by the watcher.
 
-    A priority level without seats (API Priority and Fairness) queues the requests. The API server rejects a
-    request after 15 s in the queue, and the client retries it.
+    These are requests that write RoleBindings in the namespaces, and requests that delete the namespaces.
+    They wait in the queue of a priority level without seats (API Priority and Fairness). The API server
+    rejects a request that has waited for 15 s. Then the client sends the request again.
     """
     if platform.admin.get(PRIORITY_LEVEL, _NAME):
         platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=0)})
@@ -43,7 +44,8 @@ def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
         ],
     }
     spec = {"priorityLevelConfiguration": {"name": _NAME}, "matchingPrecedence": 2, "rules": [rule]}
-    # The API server delays frequent changes of a FlowSchema by up to a minute, so each one has a new name.
+    # The API server delays frequent changes of a FlowSchema by up to a minute. So each FlowSchema has a new
+    # name.
     name = f"{_NAME}-{secrets.token_hex(4)}"
     _create(platform, FLOW_SCHEMA, name, spec)
     # The API server sets the condition once the FlowSchema is in effect.
@@ -54,9 +56,10 @@ def held_updates(platform: Platform, *namespaces: str) -> Iterator[None]:
     try:
         yield
     finally:
-        # The level is not deleted: requests that are in its queue at its deletion stay there.
+        # Do not delete the priority level: requests that are still in its queue would never leave the queue.
         platform.admin.patch(PRIORITY_LEVEL, _NAME, {"spec": _priority_level_spec(seats=100)})
-        # The level has one queue, so the end of a later request shows that the held requests have left it.
+        # The level has only one queue. When a later request has left the queue, the held requests have left
+        # it too.
         with suppress(ClusterError):
             watcher = Cluster.connect(Path(platform.environment["KUBECONFIG"]))
             watcher.patch(ROLE_BINDING, "no-such-binding", {}, namespace=namespaces[0])

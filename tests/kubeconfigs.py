@@ -1,4 +1,4 @@
-"""Kubeconfigs with other identities than the administrator's."""
+"""Creates kubeconfigs for other users than the administrator."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,10 @@ SERVICE_ACCOUNT_NAMESPACE = "default"
 def changed_kubeconfig(
     source: Path, path: Path, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None
 ) -> Path:
-    """Write a copy of a kubeconfig with one context, with these fields added to its user and cluster."""
+    """Write a copy of a kubeconfig that has one context.
+
+    `user` and `cluster` are fields to add to its user and cluster.
+    """
     document = yaml.safe_load(source.read_text())
     document["users"][0]["user"] |= user or {}
     document["clusters"][0]["cluster"] |= cluster or {}
@@ -26,7 +29,7 @@ def changed_kubeconfig(
 
 
 def identity(cluster: Cluster) -> dict[str, Any]:
-    """Name, groups, UID and extra fields of the client's user, as the API server reports them."""
+    """The name, groups, UID and extra fields of the client's user, as reported by the API server."""
     review = {"apiVersion": SELF_REVIEW.api_version, "kind": SELF_REVIEW.kind, "metadata": {}}
     user: dict[str, Any] = cluster.create(SELF_REVIEW, review)["status"]["userInfo"]
     return user
@@ -43,7 +46,7 @@ def allow(admin: Cluster, name: str, user: str, rules: list[Manifest]) -> None:
 
 
 def service_account_user(name: str) -> str:
-    """The user name of a service account in the namespace of the tests' service accounts."""
+    """The user name of the tests' service account `name`."""
     return f"system:serviceaccount:{SERVICE_ACCOUNT_NAMESPACE}:{name}"
 
 
@@ -63,7 +66,10 @@ def service_account_token(admin: Cluster, name: str, *rules: Manifest) -> str:
 
 
 def service_account_kubeconfig(source: Path, path: Path, name: str, *rules: Manifest) -> Path:
-    """Like `service_account_token`, but write a kubeconfig. `source` is the administrator's kubeconfig."""
+    """Create a service account like `service_account_token`, and write a kubeconfig with its token.
+
+    `source` is the administrator's kubeconfig.
+    """
     document = yaml.safe_load(source.read_text())
     token = service_account_token(Cluster.connect(source), name, *rules)
     document["users"] = [{"name": user["name"], "user": {"token": token}} for user in document["users"]]

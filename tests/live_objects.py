@@ -1,16 +1,16 @@
-"""Reads and changes objects in the cluster under test, with administrator access."""
+"""Reads and changes objects in the cluster of the tests, with administrator access."""
 
 from dataclasses import dataclass
 
 from cluster.client import Cluster
-from tenancy.base.kinds import EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE
+from tenancy.base.kinds import CONFIG_MAP, EVENT, KIND_BY_KEY, MANAGED_KINDS, NAMESPACE
 from tenancy.base.labels import TENANT_LABEL
 from tenancy.base.manifest import Manifest
 
 
 @dataclass(kw_only=True)
 class LiveObjects:
-    """The objects in a cluster. Kinds are keys, as in `ObjectKey.kind`."""
+    """The objects in a cluster. Methods select a kind by a string, as in `ObjectKey.kind`."""
 
     admin: Cluster
 
@@ -23,7 +23,7 @@ class LiveObjects:
         }
 
     def events(self, tenant: str) -> list[tuple[str, str]]:
-        """Reason and message of each Event about the tenant."""
+        """The reason and the message of each Event about the Tenant."""
         return [
             (event["reason"], event["message"])
             for event in self.admin.list(EVENT)[0]
@@ -42,3 +42,9 @@ class LiveObjects:
 
     def namespace(self, name: str) -> Manifest | None:
         return self.admin.get(NAMESPACE, name)
+
+    def workload(self, namespace: str) -> Manifest:
+        """The ConfigMap that the fixture `existing` has created in the namespace."""
+        config_map = self.admin.get(CONFIG_MAP, "workload", namespace)
+        assert config_map is not None
+        return config_map

@@ -1,4 +1,7 @@
-"""A platform on a cluster of its own, for test files that would affect the tenants of other tests."""
+"""Installs the platform on a new cluster.
+
+Test files use it if their tests would affect tenants of other tests.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,7 +21,7 @@ def platform_on_own_cluster(
 ) -> Iterator[Platform]:
     """Start a control plane and install the platform. On exit, stop the watcher and the control plane.
 
-    The watcher is not started. `name` becomes a part of the names of the temporary folders.
+    The function does not start the watcher. `name` is a part of the names of the temporary folders.
     """
     data = tmp_path_factory.mktemp(f"{name}-plane")
     with ControlPlane(tools, data, is_throw_away=True, before_controllers=install_session_crd) as plane:

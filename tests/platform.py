@@ -1,4 +1,4 @@
-"""The product under test: a cluster with administrator access, and a watcher with its own rights."""
+"""The product under test: a cluster, and a watcher with its own rights. Tests have administrator access."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ from tests.watcher_process import WatcherProcess
 
 ROOT = Path(__file__).parent.parent
 
-# Secrets in the environment of the watcher. `tests/watcher/test_canaries.py` looks for them in all outputs.
+# Secrets in the watcher's environment. `tests/watcher/test_canaries.py` searches all outputs for them.
 CANARIES = {
     "PULUMI_CONFIG_PASSPHRASE": "canary-of-the-passphrase",
     "PULUMI_ACCESS_TOKEN": "canary-of-the-pulumi-token",
@@ -39,7 +39,7 @@ CANARIES = {
     "DATABASE_PASSWORD": "canary-of-the-environment",
 }
 
-# Applies a tenant with the given name and spec, and returns its manifest.
+# A function that applies a Tenant with the given name and spec, and returns the Tenant's manifest.
 NewTenant = Callable[..., Manifest]
 
 
@@ -54,14 +54,14 @@ def tenant_manifest(name: str, group: str = GROUP, **spec: Any) -> Manifest:
 
 @dataclass(kw_only=True)
 class Platform(WatcherProcess, StackCommands, LiveObjects):
-    """A cluster with the platform installed, a file backend for its stacks, and a watcher process."""
+    """A cluster with the platform, a file backend for the stacks, and a watcher process."""
 
-    # Test files for which `verify_and_abandon` has already run a Pulumi preview.
+    # The test files for which `verify_and_abandon` has already run a Pulumi preview.
     previewed_files: set[str] = field(default_factory=set)
 
     @classmethod
     def install(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
-        """Apply the platform's manifests. `path` is the PATH for the watcher and for `pulumi`."""
+        """Install the platform in a cluster. `path` is the PATH of the watcher and of `pulumi`."""
         install_platform(Cluster.connect(kubeconfig))
         platform = cls.not_installed(kubeconfig, path, folder)
         platform.write_watcher_kubeconfig()
@@ -69,10 +69,10 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
 
     @classmethod
     def not_installed(cls, kubeconfig: Path, path: str, folder: Path) -> "Platform":
-        """A Platform on a cluster to which the platform's manifests have not been applied."""
+        """Like `install`, but without applying the platform's manifests."""
         (folder / "state").mkdir()
-        # The CLI writes stack settings next to the program. Tests that run in parallel share the checkout,
-        # so each gets its own copy of the program.
+        # The Pulumi CLI writes stack settings next to the program. Workers run in parallel and share the
+        # checkout, so each Platform has its own copy of the program.
         (folder / "project").mkdir()
         for file in ("Pulumi.yaml", "__main__.py"):
             shutil.copy(ROOT / file, folder / "project")
@@ -85,8 +85,8 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
             **CANARIES,
             "PULUMI_HOME": str(folder / "pulumi"),
             "PULUMI_SKIP_UPDATE_CHECK": "true",
-            # Pulumi commands are short. Frequent garbage collection and a saved state after each resource
-            # waste CPU time.
+            # Pulumi commands are short. Frequent garbage collection would waste CPU time, and so would saving
+            # the state after each resource.
             "GOGC": "400",
             "PULUMI_SKIP_CHECKPOINTS": "true",
         }
@@ -110,10 +110,10 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         assert preview.returncode == 0, preview.stdout + preview.stderr
 
     def verify_and_abandon(self, manifests: Iterable[Manifest]) -> None:
-        """Check that each settled tenant has no change to apply, then abandon the tenants.
+        """Check that the stack of each settled tenant is up to date, and then abandon all tenants.
 
-        The check compares objects and state directly, which takes milliseconds. A Pulumi preview takes a
-        second, so it runs only for the first settled tenant of each test file.
+        The check compares the objects and the state without Pulumi, which takes milliseconds. A Pulumi
+        preview takes a second, so it runs only for the first settled tenant of each test file.
         """
         for manifest in manifests:
             if self.is_settled(manifest):
@@ -126,11 +126,11 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
             self.abandon(manifest)
 
     def expect_applied(self, manifest: Manifest) -> None:
-        """Wait until status, live objects and stack state match the desired state."""
+        """Wait until the Tenant's status, the live objects and the stack's state match the desired state."""
         eventually(lambda: not self.differences(manifest), lambda: "\n".join(self.differences(manifest)))
 
     def differences(self, manifest: Manifest) -> list[str]:
-        """The changes that an `up` of the tenant's stack would make, computed without `pulumi`."""
+        """The differences of the status, live objects and stack state from the desired state."""
         tenant, desired = self.tenant(manifest) or {}, self._desired(manifest)
         live = {
             object_key(live_object): live_object
@@ -149,14 +149,14 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         ]
 
     def _desired(self, manifest: Manifest) -> DesiredState:
-        """The desired state from the tenant's live spec and the watcher's plans."""
+        """The desired state, computed from the live Tenant's spec and the watcher's plans."""
         tenant = self.tenant(manifest)
         assert tenant is not None
         plans = read_plans(Path(self.plans)) if self.plans else plans_in_force(self.admin)
         return desired_state(tenant_from_manifest(tenant), plans, served_kinds(self.admin))
 
     def is_settled(self, manifest: Manifest) -> bool:
-        """Whether the watcher has applied the tenant's current generation successfully."""
+        """Whether the watcher is running and has successfully applied the Tenant's current generation."""
         tenant = self.tenant(manifest)
         if tenant is None:
             return False
@@ -174,7 +174,7 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         return self.admin.apply(manifest, field_manager=APPLY_MANAGER)
 
     def add(self, manifest: Manifest) -> Manifest:
-        """Apply a tenant. If a tenant of the same name is being deleted, wait until it is gone first."""
+        """Apply a Tenant. If a Tenant with this name is being deleted, first wait until it is deleted."""
         if "deletionTimestamp" in (self.tenant(manifest) or {"metadata": {}})["metadata"]:
             self.await_gone(manifest)
         return self.apply(manifest)
@@ -191,8 +191,8 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
     def abandon(self, manifest: Manifest) -> None:
         """Delete the Tenant, but keep its namespaces and its stack.
 
-        Most tests do not test a deletion. A destroy of the stack and the deletion of the namespaces would
-        take more CPU time than the test itself.
+        Most tests do not test a deletion. Destroying the stack and deleting the namespaces would take more
+        CPU time than the test itself.
         """
         kind, name = kind_of(manifest), manifest["metadata"]["name"]
         # The watcher does not destroy the stack of a paused tenant.
@@ -209,7 +209,7 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         eventually(is_gone, f"{name} is gone; is {self.tenant(manifest)}")
 
     def await_active(self, manifest: Manifest) -> Manifest:
-        """Wait until the tenant is Active at its current generation, and return it."""
+        """Wait until the Tenant's current generation is Active, and return the live Tenant."""
 
         def active_tenant() -> Manifest | None:
             tenant = self.tenant(manifest)
@@ -221,7 +221,7 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
         return eventually(active_tenant, f"tenant {name} is Active; is {self.tenant(manifest)}")
 
     def await_condition(self, manifest: Manifest, reason: str, kind: str = "Ready") -> Manifest:
-        """Wait until the tenant's condition of this type has the reason, and return the condition."""
+        """Wait until the Tenant's condition of type `kind` has this reason, and return the condition."""
 
         def matching_condition() -> Manifest | None:
             current = condition(self.tenant(manifest) or {}, kind)
@@ -236,6 +236,6 @@ class Platform(WatcherProcess, StackCommands, LiveObjects):
 
 
 def condition(manifest: Manifest, kind: str) -> Manifest:
-    """The condition of this type in an object's status, or an empty dict."""
+    """The condition of type `kind` in an object's status, or an empty dict."""
     conditions = manifest.get("status", {}).get("conditions", [])
     return next((entry for entry in conditions if entry["type"] == kind), {})

@@ -1,9 +1,8 @@
-"""Dependencies that only some tests need and that may take minutes to get: tools, CRDs, a browser,
-PostgreSQL.
+"""Gets dependencies that only some tests need: tools, CRDs, PostgreSQL and a browser. This may take minutes.
 
-In a run with several workers, `python -m tests.preparation` gets them in the background. A test that needs a
-dependency waits for it before its own time limit starts. A dependency that is not available fails only the
-tests that need it.
+In a run with several workers, `python -m tests.preparation` gets the dependencies in the background. A test
+that needs a dependency waits until it is available. This wait happens before the test's time limit starts. If
+a dependency is not available, only the tests that need it fail.
 """
 
 import os
@@ -24,14 +23,14 @@ from embedded.toolchain.postgres import ensure_postgres
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from embedded.toolchain.tools import TEST_TOOLS
 
-# Fixture -> name of the dependency it needs.
+# The dependency of each fixture.
 _DEPENDENCY_BY_FIXTURE = {
     **{f"{name.replace('-', '_')}_binary": name for name in TEST_TOOLS},
     "crd_files": "crds",
     "browser": "browser",
     "postgres_programs": "postgres",
 }
-# Fixtures of tests that run Kubernetes, Pulumi or Go.
+# The fixtures that run Kubernetes, Pulumi, Go or a browser.
 _TOOL_FIXTURES = {"tools", "control_plane", *_DEPENDENCY_BY_FIXTURE}
 
 
@@ -48,16 +47,17 @@ def needs_tools(item: pytest.Item) -> bool:
 
 
 def missing_tools() -> list[str]:
-    """The tools for tests that have to be built."""
+    """The tools that only tests need and that are not installed yet."""
     present = present_tools(list(TEST_TOOLS))
     return [name for name in TEST_TOOLS if name not in present]
 
 
 @cache
 def prepare(name: str) -> Path | SetupFailed:
-    """Get a dependency, and return its path or the error. Waits if another process is getting it.
+    """Get a dependency, and return its path or an error.
 
-    Tries once per process: later calls return the same path or error.
+    If another process is getting the dependency, wait for it. Each process tries only once. Later calls
+    return the same path or error.
     """
     try:
         return _get(name)
@@ -66,7 +66,7 @@ def prepare(name: str) -> Path | SetupFailed:
 
 
 def path(name: str) -> Path:
-    """Get a dependency, and return its path. Raises SetupFailed if it is not available."""
+    """Get a dependency, and return its path. Raises SetupFailed if the dependency is not available."""
     result = prepare(name)
     if isinstance(result, SetupFailed):
         raise result
@@ -87,7 +87,7 @@ def _get(name: str) -> Path:
 
 
 def _fetch_crds() -> Path:
-    """Fetch the CRDs of all projects. One project takes a second, so they are one dependency."""
+    """Fetch the CRDs of all projects. All CRDs are one dependency, because a project takes only a second."""
     *_, (file, *_) = map(module_files, CRD_FILES.values())
     return file.parent
 
@@ -97,7 +97,7 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 
 def main() -> int:
-    """Get all dependencies, quickest first. Errors are reported by the tests that need the dependency."""
+    """Get all dependencies, the quickest first. The tests that need a dependency report its errors."""
     unwind_on_signals()
     os.nice(5)
     for name in ("crds", "postgres", "browser", *TEST_TOOLS):

@@ -1,4 +1,4 @@
-"""Starts server programs for tests on free ports of the loopback address."""
+"""Starts servers for tests on free ports of the loopback address."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,19 +12,20 @@ from tests.waiting import eventually
 _ATTEMPTS = 5
 _TAKEN = "address already in use"
 
-# Writes the configuration of the program for these ports, and returns its command line.
+# A function that writes the server's configuration for these ports, and returns the command line of the
+# server.
 Prepare = Callable[[list[int]], Sequence[str | Path]]
 
 
 class Serving(NamedTuple):
-    """A running program that is ready for requests."""
+    """A running server that accepts requests."""
 
     ports: list[int]
     pid: int
 
 
 class PortTaken(Exception):
-    """Another program took a port after it was chosen and before it was bound."""
+    """Another program bound a port after the test had chosen it."""
 
 
 @contextmanager
@@ -37,10 +38,10 @@ def serving(
     port_count: int = 1,
     env: Mapping[str, str] | None = None,
 ) -> Iterator[Serving]:
-    """Run the program with its log in `folder`, and stop it at the end.
+    """Run the server `name`, write its log to `folder`, and stop the server at the end.
 
-    The programs cannot choose free ports themselves. If a chosen port is taken, start the program again on
-    other ports.
+    These servers cannot choose free ports themselves, so this function chooses `port_count` ports. If another
+    program takes a chosen port, the function starts the server again on other ports.
     """
     for attempt in range(_ATTEMPTS):
         group = ProcessGroup()

@@ -1,4 +1,7 @@
-"""Tenants that all tests of a file share: applied and awaited together, abandoned after the last test."""
+"""Tenants that all tests of a file share.
+
+They are created before the first test, and deleted after the last test.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,9 +14,10 @@ from tests.waiting import eventually
 
 @contextmanager
 def shared_tenants(platform: Platform, *manifests: Manifest) -> Iterator[None]:
-    """Apply the tenants and wait until each is settled: Active, rejected or paused.
+    """Apply the Tenants, and wait until each tenant is Active, rejected or paused.
 
-    A test may change a shared tenant only in ways that no other test depends on.
+    On exit, delete the Tenants, but keep their objects. A test may change a shared tenant only if no other
+    test depends on the changed fields.
     """
     platform.ensure_started()
     for manifest in manifests:

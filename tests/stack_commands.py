@@ -1,4 +1,4 @@
-"""Pulumi commands on the tenants' stacks, with administrator access, as an operator runs them."""
+"""Runs Pulumi commands on the tenants' stacks with administrator access, as an operator would."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ from stacks.stack import Stacks
 
 
 class _PulumiWith(PulumiProcess):
-    """The Pulumi CLI, run with the given environment variables instead of those of this process."""
+    """The Pulumi CLI with the given environment variables. They override the variables of this process."""
 
     def __init__(self, environment: Mapping[str, str]) -> None:
         super().__init__(timeout_s=240)
@@ -27,20 +27,26 @@ class _PulumiWith(PulumiProcess):
 
 @dataclass(kw_only=True)
 class StackCommands:
-    """The stacks of a file backend in `folder/state`, whose program is in `folder/project`."""
+    """The tenants' stacks.
+
+    The file backend is in `folder/state`, and the Pulumi program is in `folder/project`.
+    """
 
     admin_kubeconfig: Path
     folder: Path
     environment: dict[str, str]
 
     def stack_folder(self, kind: str) -> Path:
-        """The folder of the backend for this kind of file: `stacks`, `history` or `locks`."""
+        """The backend's folder for this kind of files: `stacks`, `history` or `locks`."""
         return self.folder / "state" / ".pulumi" / kind
 
     def pulumi(
         self, stack: str, *args: str, kubeconfig: Path | None = None
     ) -> "subprocess.CompletedProcess[str]":
-        """Run `pulumi` in the project folder, as an operator does. By default, with administrator access."""
+        """Run `pulumi` in the project folder, as an operator would.
+
+        The default kubeconfig has administrator access.
+        """
         result = subprocess.run(
             ["pulumi", *args, "--stack", stack, "--non-interactive", "--color", "never"],
             cwd=self.folder / "project",
@@ -50,13 +56,13 @@ class StackCommands:
             timeout=240,
             check=False,
         )
-        # The CLI writes an encryption salt for the stack next to Pulumi.yaml. A later stack of the same
-        # name has another salt.
+        # The CLI writes the stack's encryption salt to a file next to Pulumi.yaml. If a later stack has the
+        # same name, its salt is different.
         (self.folder / "project" / f"Pulumi.{stack}.yaml").unlink(missing_ok=True)
         return result
 
     def history(self, tenant: str) -> list[dict[str, Any]]:
-        """The stack's updates, newest first."""
+        """The updates of the tenant's stack, newest first."""
         history = self.pulumi(f"tenant-{tenant}", "stack", "history", "--json")
         assert history.returncode == 0, history.stderr
         updates: list[dict[str, Any]] = json.loads(history.stdout)
@@ -64,7 +70,7 @@ class StackCommands:
 
     @cached_property
     def stacks(self) -> Stacks:
-        """The tenants' stacks, accessed with the administrator's kubeconfig."""
+        """The tenants' stacks, with the administrator's kubeconfig."""
         environment = {**self.environment, "KUBECONFIG": str(self.admin_kubeconfig)}
         url = environment["PULUMI_BACKEND_URL"]
         stacks = Stacks(url, self.folder / "previews", _PulumiWith(environment))

@@ -1,4 +1,4 @@
-"""Runs `tenancy` on a terminal, and answers its question."""
+"""Runs `tenancy` on a terminal, and types an answer to its question."""
 
 import os
 import pty
@@ -9,7 +9,7 @@ from tests.platform import ROOT, Platform
 
 
 def run_on_terminal(platform: Platform, answer: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    """Run the command on a terminal, and answer its question."""
+    """Run `tenancy` on a terminal. `answer` is typed as the answer to its question."""
     ours, theirs = pty.openpty()
     try:
         os.write(ours, answer.encode())

@@ -1,4 +1,4 @@
-"""Waiting for a condition in tests, instead of sleeping for a fixed time."""
+"""Waits until a condition is true. Tests use it instead of sleeping for a fixed time."""
 
 import os
 import time
@@ -7,8 +7,8 @@ from typing import TypeVar
 
 Result = TypeVar("Result")
 
-# Generous, because a busy machine is many times slower than an idle one. `./dev mutate` sets a lower limit:
-# most mutations keep the condition from becoming true.
+# The limit is long, because a busy machine can be many times slower than an idle machine. `./dev mutate` sets
+# a shorter limit: with most mutations, the condition never becomes true.
 _LIMIT_S = float(os.environ.get("TENANCY_TEST_WAIT_S", "120"))
 
 
@@ -25,6 +25,7 @@ def eventually(
             text = expectation if isinstance(expectation, str) else expectation()
             raise AssertionError(f"not within {timeout_s:g} s: {text}")
         time.sleep(pause_s)
-        # Most conditions become true soon. In a longer wait, fewer requests leave more CPU time to others.
+        # Most conditions become true soon. If the wait takes longer, check less often, so that other
+        # processes get more CPU time.
         pause_s = min(pause_s * 1.1, 0.25)
     return result

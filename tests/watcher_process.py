@@ -1,4 +1,4 @@
-"""The watcher as a process: start, stop and kill it, and read its log, its metrics and its responses."""
+"""Starts, stops and kills the watcher process, and reads its log, its metrics and its HTTP responses."""
 
 import http.client
 import json
@@ -20,15 +20,15 @@ from tests.waiting import eventually
 
 @dataclass(kw_only=True)
 class WatcherProcess:
-    """A watcher that runs with the given environment variables. Its files are in `folder`."""
+    """A watcher process with the given environment variables. Its files are in `folder`."""
 
     folder: Path
     environment: dict[str, str]
     process: "subprocess.Popen[bytes] | None" = None
-    # The address the watcher binds to. Requests always go to the loopback address.
+    # The watcher listens on this address. Tests always send their requests to the loopback address.
     host: str = HOST
     port: int = 0
-    # The plans file of the watcher, or an empty string if it has none.
+    # The path of the watcher's plans file, or an empty string if the watcher has no plans file.
     plans: str = ""
     logs: list[Path] = field(default_factory=list)
 
@@ -43,7 +43,7 @@ class WatcherProcess:
         eventually(lambda: is_ok(self.port, "/readyz"), f"the watcher is ready; see {self.logs[-1]}")
 
     def launch(self, *args: str, **environment: str) -> None:
-        """Start the watcher and wait until it serves HTTP, but not until it is ready."""
+        """Start the watcher, and wait until it serves HTTP. Does not wait until the watcher is ready."""
         self.plans = args[args.index("--plans") + 1] if "--plans" in args else ""
         self.logs.append(self.folder / f"watcher-{len(self.logs)}.log")
         with self.logs[-1].open("wb") as log:
@@ -61,7 +61,7 @@ class WatcherProcess:
         eventually(lambda: is_ok(self.port, "/healthz"), f"the watcher answers; see {self.logs[-1]}")
 
     def _port(self) -> int | None:
-        """The port that the watcher listens on, or None until it logs the port."""
+        """The port that the watcher listens on, or None until the watcher has logged the port."""
         assert self.process is not None
         assert self.process.poll() is None, self.logs[-1].read_text()
         addresses = [line["http"] for line in self.log() if line["message"] == "started"]
@@ -78,7 +78,7 @@ class WatcherProcess:
             connection.close()
 
     def metrics(self, name: str) -> dict[tuple[str, ...], float]:
-        """The samples of a metric, keyed by their label values in the order of the label names."""
+        """The values of a metric. The keys are the label values, in the order of the label names."""
         samples = [
             sample
             for family in text_string_to_metric_families(self.http_get("/metrics")[1])
@@ -94,7 +94,7 @@ class WatcherProcess:
             self.process = None
 
     def kill(self) -> None:
-        """Kill the watcher and its child processes with SIGKILL, as a power failure would end them."""
+        """Kill the watcher and its child processes with SIGKILL, as in a power failure."""
         assert self.process is not None
         processes = [
             psutil.Process(self.process.pid),
@@ -107,7 +107,7 @@ class WatcherProcess:
 
     def log(self) -> Iterator[dict[str, Any]]:
         """The log entries of the watcher since its last start."""
-        # A last line without a newline is still being written.
+        # If the last line has no newline, the watcher is still writing this line.
         for line in self.logs[-1].read_text().rpartition("\n")[0].splitlines():
             if line.startswith("{"):
                 yield json.loads(line)
@@ -115,8 +115,9 @@ class WatcherProcess:
     def pulumi_run_count(self, operation: str = "", tenant: str = "") -> int:
         """The number of `pulumi` commands that the watcher has run since its last start.
 
-        `operation` is a prefix of the command; by default, all commands except `pulumi stack ...` count.
-        With `tenant`, only commands on its stack count: tenants of other tests may be reconciled meanwhile.
+        `operation` is a prefix of the counted commands. By default, all commands except `pulumi stack ...`
+        are counted. If `tenant` is set, only commands on the tenant's stack are counted. This excludes
+        tenants of other tests.
         """
         commands = [
             line["command"]

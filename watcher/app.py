@@ -114,7 +114,10 @@ class Watcher:
         self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
 
     def follow(self, on_change: Callable[[str], None]) -> None:
-        """Make the watcher call `on_change` with the name of each tenant that changes. Use before `start`."""
+        """Make the watcher call `on_change` with the name of each tenant that changes.
+
+        Call this method before `start`.
+        """
         self._on_change = on_change
         self.sessions.follow(on_change)
 

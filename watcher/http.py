@@ -80,7 +80,10 @@ class _TimedProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _update_timer(self) -> None:
-        """Run the timer while the server waits for the headers of a request. New data does not restart it."""
+        """Run the timer while the server waits for the headers of a request.
+
+        New data does not restart the timer.
+        """
         # Before the first request, `cycle` is None.
         if not getattr(self.cycle, "response_complete", True):
             self._stop_timer()

@@ -1,12 +1,13 @@
 """Checks continuously that tenants are isolated from each other.
 
 The watcher cannot test the isolation with forbidden requests: it has no right to impersonate users, and some
-admission policies do not apply to its own requests. So it checks that all protections are in place:
+admission policies do not apply to its own requests. So it checks that no protection is missing or changed:
 
-- Admission policies: when one of them changes, a background thread compares all of them with the policies
-  that the platform ships.
-- Objects and rights: once per hour, the thread compares each tenant's objects, such as NetworkPolicies, with
-  the desired state, and asks the API server for the rights of the tenant's users.
+- Admission policies: when a policy changes, a background thread compares all policies with the policies that
+  the platform ships.
+- Objects: once per hour, the thread compares each tenant's objects, such as NetworkPolicies, with the desired
+  state.
+- Rights: once per hour, the thread asks the API server for the rights of each tenant's users.
 """
 
 import threading
@@ -156,7 +157,10 @@ class IsolationChecks(Service):
             self._on_change(name)
 
     def _check(self, names: set[str]) -> None:
-        """Check the objects of these tenants, and the rights of their users. Forget deleted tenants."""
+        """Check the objects of these tenants, and the rights of their users.
+
+        Also remove the results of deleted tenants.
+        """
         for name in names:
             if self._stopping.is_set():
                 return

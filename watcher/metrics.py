@@ -165,7 +165,7 @@ class _LiveCollector(Collector):
 def _amounts(quota: Manifest) -> tuple[dict[str, str], dict[str, str]]:
     """The hard limits and the used amounts of a ResourceQuota, each by resource.
 
-    The platform creates a quota in each namespace that limits the number of objects of many kinds. Most
+    In each namespace, the platform creates a quota that limits the number of objects of many kinds. Most
     namespaces contain objects of only a few kinds. To keep the number of time series small, the result for
     this quota contains only kinds with at least one object.
     """

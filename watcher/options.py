@@ -27,8 +27,8 @@ class Options:
     """The options that `Watcher` needs. Times are in seconds."""
 
     workers: int = 4
-    # Delay between a change to the used amounts of a quota and the write of the status. One write reports all
-    # changes within the delay.
+    # Delay between a change to the used amounts of a quota and the write to the status. One write contains
+    # all changes within the delay.
     usage_status_s: float = 10.0
     # Time between two reads of the pods' metrics.
     usage_metrics_s: float = 30.0
@@ -99,7 +99,8 @@ PlansFile = Annotated[
     typer.Option(
         "--plans",
         metavar="FILE",
-        help=f"Plans file. It is reloaded when it changes. Default: the shipped {SHIPPED_PLANS.name}.",
+        help="Plans file. When the file changes, the watcher reads it again. Default: the shipped "
+        f"{SHIPPED_PLANS.name}.",
     ),
 ]
 PlansConfigMap = Annotated[
@@ -108,11 +109,15 @@ PlansConfigMap = Annotated[
         "--plans-configmap",
         metavar="NAMESPACE/NAME",
         parser=config_map_name,
-        help="ConfigMap to read the plans from, instead of a file. The plans are in its key plans.yaml.",
+        help="Read the plans from this ConfigMap instead of a file. The key plans.yaml of the ConfigMap "
+        "contains the plans.",
     ),
 ]
 Workers = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Number of tenants that are reconciled at the same time.")
+    int,
+    typer.Option(
+        min=1, metavar="N", help="Maximum number of tenants that the watcher reconciles at the same time."
+    ),
 ]
 HttpAddress = Annotated[
     Address,
@@ -120,7 +125,8 @@ HttpAddress = Annotated[
         "--http",
         metavar="HOST:PORT",
         parser=address,
-        help="Address of /healthz, /readyz and /metrics. A loopback address also serves the web page.",
+        help="Address of /healthz, /readyz and /metrics. If it is a loopback address, the watcher also "
+        "serves the web page there.",
     ),
 ]
 HasPage = Annotated[
@@ -135,7 +141,8 @@ HasProtectedMetrics = Annotated[
     bool,
     typer.Option(
         "--protect-metrics",
-        help="Serve /metrics only to clients that send a token whose user may get the path /metrics.",
+        help="Serve /metrics only to clients with a token. The user of the token needs the right to get the "
+        "path /metrics.",
     ),
 ]
 RunFolder = Annotated[
@@ -162,8 +169,9 @@ Engine = Annotated[
     EngineName,
     typer.Option(
         envvar="TENANCY_ENGINE",
-        help="What runs Pulumi operations: a process that stays running (warm), or one process of the Pulumi "
-        "CLI per operation (cli). If the warm engine cannot be used, the CLI is used.",
+        help="How the watcher runs Pulumi operations: in one process that keeps running (warm), or in a new "
+        "process of the Pulumi CLI for each operation (cli). If the warm engine cannot be used, the watcher "
+        "uses the CLI.",
     ),
 ]
 UsageStatusPeriod = Annotated[
@@ -171,7 +179,7 @@ UsageStatusPeriod = Annotated[
     typer.Option(
         metavar="S",
         parser=seconds,
-        help="Shortest time between two updates of the usage in a Tenant's status, in seconds.",
+        help="Minimum time between two writes of the used amounts to a Tenant's status, in seconds.",
     ),
 ]
 UsageMetricsPeriod = Annotated[
@@ -189,7 +197,8 @@ SessionRetry = Annotated[
     typer.Option(
         metavar="S",
         parser=seconds,
-        help="First retry delay after the API server rejects the start of an AISession, in seconds.",
+        help="Delay before the first retry after the API server rejects the Job or the pod of an AISession, "
+        "in seconds.",
     ),
 ]
 DeletionBlocked = Annotated[
@@ -197,22 +206,28 @@ DeletionBlocked = Annotated[
     typer.Option(
         metavar="S",
         parser=seconds,
-        help="Time after which a Tenant's status reports that objects block its deletion, in seconds.",
+        help="If objects block the deletion of a tenant for this time, the Tenant's status reports it, in "
+        "seconds.",
     ),
 ]
 HasDnsIsolation = Annotated[
     bool,
     typer.Option(
         "--dns-isolation",
-        help="Write a CoreDNS configuration to the ConfigMap kube-system/tenancy-coredns. It hides the "
-        "services of a tenant from other tenants.",
+        help="Write a CoreDNS configuration to the ConfigMap kube-system/tenancy-coredns. With this "
+        "configuration, a tenant's pods cannot resolve the names of other tenants' Services.",
     ),
 ]
 KeepUpdates = Annotated[
     int,
-    typer.Option(min=1, metavar="N", help="Number of updates to keep in the history of each tenant."),
+    typer.Option(min=1, metavar="N", help="Maximum number of updates in the history of each tenant."),
 ]
 KeepDays = Annotated[
-    int, typer.Option(min=1, metavar="N", help="Number of days to keep an update in the history of a tenant.")
+    int,
+    typer.Option(
+        min=1,
+        metavar="N",
+        help="Number of days after which the watcher removes an update from the history of a tenant.",
+    ),
 ]
 DEFAULT_RUN_FOLDER: Final = Path(tempfile.gettempdir()) / "tenancy-watcher"

@@ -128,7 +128,8 @@ def tenant_view(
 ) -> TenantView:
     """The view of a tenant. `live` are the tenant's live objects.
 
-    `unreadable` are kinds that could not be read, such as `Namespace`. So `live` contains none of them.
+    `unreadable` are kinds that could not be read, such as `Namespace`. `live` contains no objects of these
+    kinds.
     """
     status = tenant.get("status") or {}
     known = status.get("namespaceStatus") or {}

@@ -1,4 +1,4 @@
-"""Builds the notes for the user that `tenancy import` prints together with the manifest. No I/O."""
+"""Builds the notes that `tenancy import` prints together with the manifest. No I/O."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final

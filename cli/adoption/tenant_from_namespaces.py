@@ -50,7 +50,7 @@ def adopting_manifest(name: str, plan: str, namespaces: Sequence[ExistingNamespa
 
 
 def resource_quotas(namespaces: Iterable[ExistingNamespace]) -> dict[str, str]:
-    """The value for `spec.resourceQuotas`. Each field has the largest of the limits in the namespaces.
+    """The value for `spec.resourceQuotas`. Each field contains the largest limit in the namespaces.
 
     Every namespace of the tenant gets this limit. A smaller limit could block existing workloads. If no
     namespace has a limit, the field is missing.

@@ -1,1 +1,1 @@
-"""Code for `tenancy apply` and previews: predicts the Tenant that a manifest leads to, and writes Tenants."""
+"""Code for `tenancy apply` and previews: predicts the result of applying a manifest, and writes Tenants."""

@@ -1,8 +1,8 @@
 """Finds the fields of a Tenant that each field manager owns, in `metadata.managedFields`. No I/O.
 
 A field set has the format of `fieldsV1`: a tree of dicts. The key is `f:NAME` for a field, `k:{…}` for an
-item of a list of type `map`, and `v:…` for an item of a list of type `set`. The key `.` stands for the object
-or the item itself.
+item of a list of type `map`, and `v:…` for an item of a list of type `set`. The key `.` means the object or
+the list item itself.
 """
 
 from collections.abc import Iterator
@@ -49,11 +49,11 @@ class ApplyMethod:
     is_client_side: bool = False
 
     def is_own(self, entry: Manifest) -> bool:
-        """Whether an entry of managedFields belongs to this method, because the method was used before."""
+        """Whether `entry`, an entry of managedFields, comes from an earlier use of this method."""
         return bool(entry["manager"] == self.manager and entry["operation"] == _APPLY)
 
     def is_taken_over(self, entry: Manifest) -> bool:
-        """Whether this method takes over the fields of an entry of managedFields from its field manager.
+        """Whether this method takes over the fields of `entry`, an entry of managedFields.
 
         `tenancy apply` takes over the fields of other commands, such as `tenancy rollback`. A forced method
         takes over the fields of all field managers.
@@ -168,7 +168,7 @@ def _without_author(entry: Manifest) -> Manifest:
         return entry
     left = {key: value for key, value in annotations.items() if key != _AUTHOR}
     others = {key: value for key, value in metadata.items() if key != _ANNOTATIONS}
-    # In managedFields, the key `.` stands for the map of annotations itself.
+    # In managedFields, the key `.` means the map of annotations itself.
     metadata = others | ({_ANNOTATIONS: left} if left.keys() - {"."} else {})
     fields = {key: value for key, value in entry["fieldsV1"].items() if key != _METADATA}
     return {**entry, "fieldsV1": fields | ({_METADATA: metadata} if metadata else {})}

@@ -18,7 +18,7 @@ Spec = dict[str, Any]
 Schema = dict[str, Any]
 
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-# Stands for a field that does not exist.
+# The value of a field that does not exist.
 _MISSING: Final = object()
 
 
@@ -37,7 +37,7 @@ def kubectl_apply_spec(tenant: Manifest, new: Spec) -> Spec:
     """The spec that results from a client-side `kubectl apply` of `new`, which replaces whole lists.
 
     If a live field is missing in `new`, it is removed only if the last `kubectl apply` has set it. The
-    annotation `last-applied-configuration` contains these fields.
+    annotation `last-applied-configuration` contains the fields that the last `kubectl apply` has set.
     """
     annotation = (tenant["metadata"].get("annotations") or {}).get(LAST_APPLIED)
     last = (json.loads(annotation).get("spec") or {}) if annotation else {}

@@ -67,9 +67,9 @@ def predicted_tenant(
 ) -> Prediction:
     """Predict the Tenant that results if the manifest is applied. Writes nothing.
 
-    `live` is the live Tenant, or None if there is none. The API server computes or checks the result in a dry
-    run. If `cluster` is None, there is no dry run, and the result is computed from the managedFields of the
-    live Tenant.
+    `live` is the live Tenant, or None if the Tenant does not exist. The API server computes or checks the
+    result in a dry run. If `cluster` is None, there is no dry run, and the result is computed from the
+    managedFields of the live Tenant.
 
     Raises FieldConflict if another manager has set a field of the manifest to another value. Raises
     ClusterError if the API server rejects the Tenant.
@@ -91,10 +91,11 @@ def predicted_tenant(
 def write_tenant(
     cluster: Cluster, live: Manifest | None, manifest: Manifest, method: ApplyMethod, author: Author
 ) -> Manifest:
-    """Apply the manifest, and return the new Tenant. `live` is the live Tenant, or None if there is none.
+    """Apply the manifest, and return the new Tenant.
 
-    Raises FieldConflict if another manager has set a field of the manifest to another value. Raises
-    ClusterError if the API server rejects the Tenant.
+    `live` is the live Tenant, or None if the Tenant does not exist. Raises FieldConflict if another manager
+    has set a field of the manifest to another value. Raises ClusterError if the API server rejects the
+    Tenant.
     """
     manifest = without_server_fields(manifest)
     for _ in range(_ATTEMPTS):

@@ -82,14 +82,16 @@ def apply_tenants(
         bool,
         typer.Option(
             "--dry-run",
-            help="Only check whether the API server would accept the Tenants. Change nothing.",
+            help="Make all checks, and check whether the API server would accept the Tenants. Change "
+            "nothing.",
         ),
     ] = False,
     is_forced: Annotated[
         bool,
         typer.Option(
             "--force-conflicts",
-            help="Take over the fields of other field managers, and remove fields that the manifest lacks.",
+            help="Overwrite fields that other field managers own, and remove fields that are not in the "
+            "manifest.",
         ),
     ] = False,
     is_agreed: Annotated[
@@ -100,12 +102,12 @@ def apply_tenants(
 ) -> None:
     """Apply Tenants from files with server-side apply, and wait until all tenants are Active.
 
-    Before the first write, the command makes the same checks as `tenancy preview`, as far as your rights
-    allow. If one of the Tenants is invalid, the command applies none of them. If namespaces would be deleted,
-    it asks for confirmation.
+    Before the first write, the command makes the same checks as `tenancy preview`. It skips checks for which
+    you lack rights. If one of the Tenants is invalid, the command applies none of the Tenants. If namespaces
+    would be deleted, the command asks for confirmation.
 
-    The exit code is 1 if a tenant fails, or if a tenant is not Active before the timeout. It is 3 if a Tenant
-    is stored but not applied, because the tenant is paused.
+    The exit code is 1 if a tenant fails, or does not become Active before the timeout. The exit code is 3 if
+    a Tenant is stored but not applied, because the tenant is paused.
     """
     manifests = read_manifests(given_paths(paths, files))
     documents = manifests.tenants
@@ -182,10 +184,11 @@ def _row(before: Manifest | None, after: Manifest) -> ApplyRow:
 
 
 def _content(tenant: Manifest) -> tuple[object, ...]:
-    """The spec, the labels and the annotations of a Tenant, except the annotation that names the author.
+    """The spec, the labels and the annotations of a Tenant, without the annotation that names the author.
 
-    Two versions of a Tenant count as equal if these parts are equal. `tenancy apply` writes the annotation
-    with the author. The watcher or the API server writes all other parts.
+    If this content is equal before and after the command, the output shows the Tenant as `unchanged`. The
+    command itself writes the annotation with the author, and the watcher or the API server writes the rest of
+    the Tenant.
     """
     metadata = with_annotation(tenant, "")["metadata"]
     return tenant.get("spec"), metadata.get("labels"), metadata.get("annotations")

@@ -66,16 +66,16 @@ def delete(
         bool, typer.Option("--ignore-not-found", help="Do not report an error for tenants that do not exist.")
     ] = False,
 ) -> None:
-    """Delete tenants with their namespaces and everything in them, and wait until they are deleted.
+    """Delete tenants with all their namespaces and objects, and wait until they are deleted.
 
-    The command shows what the watcher would delete, and asks for confirmation. Without a terminal, it needs
-    `--yes`. If a tenant has `deletionPolicy: Retain`, its namespaces stay.
+    The command shows what the watcher would delete, and asks for confirmation. If you run the command without
+    a terminal, pass `--yes`. If a tenant has `deletionPolicy: Retain`, its namespaces stay in the cluster.
 
-    If one of the tenants does not exist or is protected, the command deletes none of them, and the exit code
-    is 1. To delete a protected tenant, first set `spec.protected: false`.
+    If one of the tenants does not exist or is protected, the command deletes none of the tenants, and the
+    exit code is 1. To delete a protected tenant, first set `spec.protected: false`.
 
-    The history of a deleted tenant is kept for 30 days. `tenancy history NAME` shows this history.
-    `tenancy rollback NAME` restores the tenant, but not the contents of its namespaces.
+    The watcher keeps the history of a deleted tenant for 30 days. `tenancy history NAME` shows this history.
+    `tenancy rollback NAME` restores the tenant, but not the objects that users had created in its namespaces.
     """
     connection: Connection = context.obj
     tenants = _targets(connection, names, files, selector, ignores_missing)
@@ -114,7 +114,9 @@ def _targets(
 ) -> list[Manifest]:
     """The live Tenants to delete. Raises NoSuchTenant if one of them does not exist."""
     if sum(map(bool, (names, files, selector))) != 1:
-        raise typer.BadParameter("select tenants with names, with -f or with -l, and use only one of these")
+        raise typer.BadParameter(
+            "select tenants in exactly one of these ways: with names, with -f or with -l"
+        )
     if selector:
         return matching_tenants(connection, selector)
     manifests = read_manifests(files or ())

@@ -53,15 +53,16 @@ def diff(
 ) -> None:
     """Show how a tenant's live objects differ from the desired state, field by field.
 
-    The command separates manual changes (drift) from changes to the spec or the plan that are not applied
-    yet, for example because the tenant is paused or the spec is rejected. To separate them, it reads the
-    tenant's stack from the state backend.
+    The output has two parts: manual changes (drift), and changes to the spec or the plan that are not applied
+    yet, for example because the tenant is paused. To distinguish the two, the command reads the tenant's
+    stack from the state backend.
 
-    The exit code is 2 if there is drift. It is 3 if there is no drift, but the newest spec is not applied.
+    The exit code is 2 if there is drift. The exit code is 3 if there is no drift, but the newest spec is not
+    applied.
 
-    If you lack rights, the command compares only the objects that you may read, and a note names the missing
-    rights. If it finds no drift in these objects, the exit code is 1, even if the newest spec is not applied.
-    JSON and YAML contain the missing rights in the field `missing`.
+    If you lack rights, the command compares only the objects that you can read, and a note lists the missing
+    rights. If there is no drift in these objects, the exit code is 1, even if the newest spec is not applied.
+    In JSON and YAML, the field `missing` contains the missing rights.
     """
     reader = Reader(context.obj)
     tenant = reader.tenant(name)
@@ -86,7 +87,7 @@ def diff(
 
 
 def _other_group(tenant: Manifest) -> str:
-    """The other one of the two API groups that define Tenants."""
+    """The API group of Tenants that `tenant` does not belong to. Tenants exist in two API groups."""
     return next(kind.group for kind in TENANTS if kind != kind_of(tenant))
 
 

@@ -78,8 +78,8 @@ _NOT_FOUND: Final = 404
 def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
     """Check the cluster, the watcher, Pulumi and all tenants, and print how to fix each problem.
 
-    The command changes nothing. The exit code is 1 if a check fails, or if more than half of the checks could
-    not run, for example because you lack rights. Warnings do not affect the exit code.
+    The command changes nothing. The exit code is 1 if a check fails, or if more than half of the checks
+    cannot run, for example because you lack rights. Warnings do not affect the exit code.
     """
     findings: list[CheckResult] = []
     with error_console.status("checking…"):
@@ -113,7 +113,8 @@ def _findings(connection: Connection) -> Iterator[CheckResult]:
 def _run(subject: str, check: Check, connection: Connection, fix: str = "") -> list[CheckResult]:
     """Run one check, and return its results. If the check raises an error, the result contains the error.
 
-    `fix` is the fix in the result if the error is not a missing right.
+    If the user lacks a right, the fix in the result grants this right. For most other errors, the fix is
+    `fix`.
     """
     try:
         return check.run(connection)

@@ -37,20 +37,20 @@ def history(
         int | None, typer.Option(min=1, help="The number of entries to show. Default: all entries.")
     ] = None,
     lists_deleted: Annotated[
-        bool, typer.Option("--deleted", help="List the deleted tenants whose histories are kept.")
+        bool, typer.Option("--deleted", help="List the deleted tenants whose histories still exist.")
     ] = False,
     output: FormatOption = Format.TABLE,
 ) -> None:
     """Show a tenant's updates, newest first: time, cause, author, result and changes.
 
     An update is one run of `pulumi up` on the tenant's stack. The command also lists changes to the spec that
-    led to no update, for example because the spec was rejected. Such a change has no number. The column BY
+    caused no update, for example because the spec was rejected. These changes have no number. The column BY
     shows the user who wrote the spec. If the user is unknown, the column shows the field manager. The column
     CHANGES shows how many objects were created (`+`), updated (`~`), deleted (`-`) and released (`^`). A
     released object is a namespace that stays in the cluster, but no longer belongs to the tenant. JSON and
     YAML also contain the spec of each update. To restore an earlier spec, run `tenancy rollback`.
 
-    The history of a deleted tenant is kept for 30 days. If there is no tenant with this name, the command
+    The watcher keeps the history of a deleted tenant for 30 days. If no tenant has the name NAME, the command
     shows the history of the deleted tenant with this name.
     """
     connection: Connection = context.obj
@@ -72,14 +72,16 @@ def history(
 
 
 def _entries(connection: Connection, name: str) -> list[UpdateView]:
-    """The history of the live tenant with this name. If there is none, the history of the deleted tenant.
+    """The history of the live tenant with this name.
 
-    Raises NoSuchTenant if there is neither a live nor a deleted tenant with this name.
+    If no live tenant has this name, the result is the history of the deleted tenant with this name. Raises
+    NoSuchTenant if there is no deleted tenant either.
     """
     entries: list[UpdateView] = []
     try:
         if connection.impersonation != NO_IMPERSONATION:
-            # The state backend does not know the impersonated user. The user must be able to read the Tenant.
+            # The state backend does not check the rights of the impersonated user. So check that the user can
+            # read the Tenant.
             connection.tenant(name)
         entries = read_history(connection, name)
         if entries or not is_deleting(connection.tenant(name)):
@@ -101,7 +103,7 @@ def _entries(connection: Connection, name: str) -> list[UpdateView]:
 def _print_deleted(connection: Connection, name: str, output: Format) -> None:
     """Print the deleted tenants with this name. If `name` is empty, print all deleted tenants."""
     if connection.impersonation != NO_IMPERSONATION:
-        connection.tenant_names()  # Raises ClusterError if the impersonated user may not list Tenants.
+        connection.tenant_names()  # Raises ClusterError if the impersonated user cannot list Tenants.
     deleted = read_deleted(connection, name)
     if output is not Format.TABLE:
         print_data([_deleted_data(tenant) for tenant in deleted], output)

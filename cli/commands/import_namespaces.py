@@ -109,11 +109,11 @@ def _security_notes(
 
 
 def _problem_notes(cluster: Cluster, manifest: Manifest, plans: Plans) -> list[str]:
-    """Notes about the errors with which the watcher would reject the manifest. Empty if there are none.
+    """Notes about the errors with which the watcher would reject the manifest. Empty if there are no errors.
 
-    If only the permission to adopt the namespaces is missing, the notes contain the commands that give it.
-    Raises NamespaceTaken if a namespace cannot be adopted for another reason. The user cannot fix this error
-    in the manifest.
+    If only the permission to adopt the namespaces is missing, the notes contain the commands that give this
+    permission. Raises NamespaceTaken if a namespace cannot be adopted for another reason. The user cannot fix
+    this error in the manifest.
     """
     try:
         decide_on_live_facts(cluster, manifest, plans)

@@ -63,8 +63,8 @@ def list_tenants(
         typer.Option(
             "--watch",
             "-w",
-            help="After the list, print each row that changes, until you press Ctrl-C. The phase Gone means "
-            "that the tenant was deleted, or that it no longer matches the other options.",
+            help="After the list, print a new row for each tenant that changes, until you press Ctrl-C. The "
+            "phase Gone means that the tenant was deleted, or that it no longer matches the other options.",
         ),
     ] = False,
     output: ListFormatOption = ListFormat.TABLE,
@@ -75,10 +75,10 @@ def list_tenants(
     kleff.kleff.io) have Tenants, the list also shows the group of each Tenant. For the details of one tenant,
     run `tenancy show NAME`.
 
-    If you give names, the list contains only these tenants. The exit code is 1 if one of them does not exist.
+    If you pass names, the command lists only these tenants. The exit code is 1 if one of them does not exist.
 
-    If you may read only Tenants, the list shows `-` instead of the quota usage, and a note names the missing
-    rights. JSON and YAML contain these rights in the field `missing`.
+    If you can read only Tenants, the list contains `-` instead of the quota usage, and a note lists the
+    missing rights. In JSON and YAML, the field `missing` contains the missing rights.
     """
     check_not_both(names, selector)
     reader = Reader(context.obj)
@@ -113,7 +113,7 @@ def list_tenants(
 def _selected(reader: Reader, names: Sequence[str], selector: str) -> tuple[list[Manifest], list[str]]:
     """The selected Tenants, and the names for which there is no Tenant.
 
-    Without names and without a selector, all Tenants are selected. Raises MissingRight if the user may not
+    Without names and without a selector, all Tenants are selected. Raises MissingRight if the user cannot
     read Tenants.
     """
     tenants_by_text = {name: reader.named(name) for name in names}

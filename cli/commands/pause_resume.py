@@ -46,11 +46,11 @@ def pause(
     selector: SelectorOption = "",
     message: MessageOption = "",
 ) -> None:
-    """Pause tenants. The watcher then changes none of their objects.
+    """Pause tenants. The watcher then does not change the objects of these tenants.
 
-    The status of a paused tenant reports drift, but the watcher does not repair it. The command sets
-    `spec.paused: true`. If a Tenant comes from git, set the field in git too. Otherwise the next sync may
-    resume the tenant.
+    The watcher reports the drift of a paused tenant in the status, but does not repair the drift. The command
+    sets `spec.paused: true`. If a GitOps tool applies the Tenant from git, set the field in git too.
+    Otherwise, the next sync can resume the tenant.
     """
     connection: Connection = context.obj
     tenants = selected_tenants(connection, names, selector)
@@ -67,7 +67,7 @@ def resume(
     message: MessageOption = "",
     timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
-    """Resume paused tenants. Wait until the watcher has applied their specs and repaired drift."""
+    """Resume paused tenants, and wait until the watcher has applied their specs and repaired drift."""
     connection: Connection = context.obj
     tenants = selected_tenants(connection, names, selector)
     author = Author(connection.cluster, message)
@@ -92,12 +92,12 @@ def cordon(
     message: MessageOption = "",
     timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
-    """Cordon tenants: their users can no longer write in their namespaces. Running workloads continue.
+    """Cordon tenants: their users can no longer write in the tenants' namespaces. Running workloads continue.
 
-    The command sets `spec.cordoned: true`, and waits until the watcher has applied it. If a Tenant comes from
-    git, set the field in git too.
+    The command sets `spec.cordoned: true`, and waits until the watcher has applied the change. If a GitOps
+    tool applies the Tenant from git, set the field in git too.
 
-    A cordon does not restrict the watcher, the controllers of Kubernetes, or users who may update Tenants.
+    A cordon does not restrict the watcher, the controllers of Kubernetes, or users who can update Tenants.
     """
     connection: Connection = context.obj
     tenants = selected_tenants(connection, names, selector)
@@ -111,7 +111,10 @@ def uncordon(
     message: MessageOption = "",
     timeout_s: TimeoutOption = _TIMEOUT_S,
 ) -> None:
-    """Uncordon tenants: their users can write again. Wait until the watcher has applied the change."""
+    """Uncordon tenants: the users of a tenant can write in its namespaces again.
+
+    The command waits until the watcher has applied the change.
+    """
     connection: Connection = context.obj
     tenants = selected_tenants(connection, names, selector)
     _set_cordoned(connection, tenants, False, timeout_s, Author(connection.cluster, message))

@@ -56,7 +56,7 @@ class PlanRow(Model):
 
 @app.callback(invoke_without_command=True)
 def list_plans(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
-    """List the plans with their quotas per namespace, other limits and the number of tenants.
+    """List the plans with their quotas per namespace, their other limits, and the number of their tenants.
 
     The plans come from the ConfigMap tenancy-system/tenancy-plans. If there is no such ConfigMap, the command
     lists the shipped plans.
@@ -86,8 +86,8 @@ def show_plan(
 ) -> None:
     """Show all settings of a plan, and the types and models of AI sessions.
 
-    The command also shows the defaults of settings that the plan does not set. All plans have the same types
-    and models.
+    If the plan does not set a setting, the command shows the default value of this setting. The types and
+    models of AI sessions are the same for all plans.
     """
     connection: Connection = context.obj
     plans = Reader(connection).required_plans()
@@ -108,7 +108,7 @@ def show_impact(
     old_output: OldFormatOption = None,
     output_file: OutputFileOption = None,
 ) -> None:
-    """Show which tenants in the cluster a new plans file would change, and how.
+    """Show which tenants in the cluster would change with a new plans file, and the changes to each tenant.
 
     The exit code is 0 if no tenant would change, and 2 if tenants would change. It is 1 after an error, for
     example if the new file does not contain the plan of a tenant.
@@ -144,9 +144,10 @@ def _impact(base: Base, old: Plans, new: Plans, file: Path) -> Preview:
 
 
 def _plan_effect(with_old: TenantPreview, with_new: TenantPreview) -> TenantPreview:
-    """The effect of the new plans on a tenant. `with_old` and `with_new` are its previews with both plans.
+    """The effect of the new plans on a tenant.
 
-    The result is `with_new`. If both previews are equal, the result is a preview without changes.
+    `with_old` is the preview of the tenant with the old plans, and `with_new` is the preview with the new
+    plans. The result is `with_new`. If both previews are equal, the result is a preview without changes.
     """
     old_rules, new_rules = (
         [finding.rule for finding in preview.findings] for preview in (with_old, with_new)

@@ -76,14 +76,14 @@ def preview(
         str | None,
         typer.Option(
             metavar="REF",
-            help="Compare with the same paths at this git revision instead of a cluster.",
+            help="Compare with the files in this git revision, instead of with a cluster.",
         ),
     ] = None,
     offline: Annotated[
         bool,
         typer.Option(
             "--offline",
-            help="Use no cluster. Validate the manifests, and show all objects as new.",
+            help="Do not connect to a cluster. Validate the manifests, and show all objects as new.",
         ),
     ] = False,
     plans: Annotated[
@@ -97,7 +97,7 @@ def preview(
         bool,
         typer.Option(
             "--prune",
-            help="Also show the deletion of tenants that have no manifest in the paths.",
+            help="Show tenants of the cluster without a manifest in the paths as deleted.",
         ),
     ] = False,
     as_if: AsIfOption = TENANCY_APPLY,
@@ -140,15 +140,16 @@ def validate(
         typer.Option(
             exists=True,
             dir_okay=False,
-            help="The plans file. The command then also checks everything that depends on the plans. Without "
-            "this option, it does not check whether the plans exist.",
+            help="The plans file. With this option, the command also makes the checks that depend on plans, "
+            "for example that the plan of each tenant exists.",
         ),
     ] = None,
 ) -> None:
-    """Check Tenant manifests without a cluster, and print errors with file and line.
+    """Check Tenant manifests without a cluster, and print the file and the line of each error.
 
-    The command makes the same checks of the manifests as `tenancy apply`. For checks that need the cluster,
-    such as names that other tenants use, run `tenancy preview`. For SARIF, run `tenancy preview --offline`.
+    The command makes all checks of `tenancy apply` that need no cluster. For all checks, run
+    `tenancy preview`. For example, `tenancy preview` also checks that no other tenant uses the same
+    namespaces. For output in the SARIF format, run `tenancy preview --offline`.
 
     The exit code is 0 if all manifests are valid, and 1 if there is an error.
     """

@@ -58,8 +58,8 @@ def prove(
         str,
         typer.Option(
             metavar="USER",
-            help="A user who can write Tenants, but has no other rights. Without this option, the checks of "
-            "such users are skipped.",
+            help="Also send requests as this user. The user must have the right to write Tenants, and no "
+            "other rights. Without this option, the command skips these requests.",
         ),
     ] = "",
     output: Annotated[
@@ -79,12 +79,12 @@ def prove(
         ),
     ] = False,
 ) -> None:
-    """Attempt to break the isolation of tenants, and show which protection rejects each attempt.
+    """Try to break the isolation of tenants, and show which protection rejects each attempt.
 
     The command impersonates an admin, an operator and a viewer of each tenant, and sends about 120 requests.
-    All requests are dry runs. The command also compares the admission policies and the objects of the tenant
-    with their desired state. Without a name, the command checks all tenants. It changes nothing, except with
-    `--report`.
+    All requests are dry runs, reads or access reviews. The command also compares the admission policies and
+    the objects of the tenant with their desired state. Without a name, the command checks all tenants. The
+    command writes objects to the cluster only with `--report`.
 
     The exit code is 1 if a check fails. Skipped checks do not affect the exit code. You need the right to
     impersonate users, groups and service accounts.

@@ -47,8 +47,8 @@ def rollback(
         int | None,
         typer.Option(
             "--to",
-            help="The number of the update whose spec is restored. Default: the newest successful update "
-            "with a spec that differs from the current spec.",
+            help="Restore the spec of the update with this number. Default: the newest successful update "
+            "whose spec differs from the current spec.",
         ),
     ] = None,
     is_agreed: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask for confirmation.")] = False,
@@ -62,7 +62,8 @@ def rollback(
         typer.Option(
             "--output",
             "-o",
-            help="With `yaml` or `json`, print the restored manifest, for example for git. Change nothing.",
+            help="With `yaml` or `json`, only print the manifest with the earlier spec, for example for "
+            "git. Change nothing.",
         ),
     ] = Format.TABLE,
     timeout_s: Annotated[
@@ -80,12 +81,12 @@ def rollback(
     The command does not restore earlier plans. The current values of `paused` and `cordoned` stay. For
     example, a paused tenant stays paused.
 
-    If the tenant was deleted in the last 30 days, the command creates it again, with its last spec or with
-    the spec of the update in `--to`. The contents of its namespaces are lost, unless the namespaces were
-    retained.
+    If the tenant was deleted in the last 30 days, the command creates the tenant again, with its last spec or
+    with the spec of the update in `--to`. It does not restore the objects that users had created in the
+    tenant's namespaces.
 
-    **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise the
-    next sync of the Tenant from git undoes the rollback, completely or in part.
+    **If the Tenant comes from git, also change it in git.** Commit the output of `-o yaml`. Otherwise, the
+    next sync from git undoes the rollback.
     """
     connection: Connection = context.obj
     name = short_name(name)

@@ -51,7 +51,7 @@ class SessionFormat(StrEnum):
 
 
 class _ListByDefault(TyperGroup):
-    """A group of commands that runs `list` if the arguments name no command."""
+    """A group of commands that runs `list` if the arguments contain no command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         is_option = bool(args) and args[0].startswith("-") and args[0] not in ctx.help_option_names
@@ -98,8 +98,8 @@ def list_sessions(
 ) -> None:
     """List AI sessions with model, phase, reason and age.
 
-    Waiting sessions come first, followed by running sessions. To see the message of a session and what to do
-    next, run `tenancy sessions show NAME -n NAMESPACE`.
+    The list begins with the waiting sessions, followed by the running sessions. To see the message of a
+    session and what to do next, run `tenancy sessions show NAME -n NAMESPACE`.
     """
     connection: Connection = context.obj
     all_rows = [session_row(session) for session in read_sessions(connection.cluster, namespace)]
@@ -164,7 +164,7 @@ def cancel_session(
 ) -> None:
     """Cancel a waiting or running AI session. The command deletes the AISession with its Job and its log.
 
-    The command asks for confirmation. Without a terminal, `--yes` is necessary.
+    The command asks for confirmation. If you run the command without a terminal, pass `--yes`.
     """
     connection: Connection = context.obj
     session = read_session(connection.cluster, name, namespace)

@@ -49,14 +49,16 @@ def show(
     """Show one tenant: phase, quotas, namespaces, conditions, access, last updates, events and current drift.
 
     The section "Other RoleBindings" lists the RoleBindings that users have created. The section "Token
-    Secrets" lists Secrets with tokens of service accounts. It is `unknown` if you may not list Secrets.
+    Secrets" lists Secrets with tokens of service accounts. The section contains `unknown` if you lack the
+    right to list Secrets.
 
     The command also shows the waiting and running AI sessions of the tenant. `tenancy describe` is the same
     command. If both API groups (platform.ai and kleff.kleff.io) have a Tenant with this name, the command
     shows the older Tenant. To select a group, use the full name, such as tenants.platform.ai/NAME.
 
-    If you lack rights, the command shows the values that you may read. It prints `unknown` for the other
-    values, and a note names the missing rights. JSON and YAML contain these rights in the field `missing`.
+    If you lack rights, the command shows only the values that you can read. It prints `unknown` instead of
+    the other values, and a note lists the missing rights. In JSON and YAML, the field `missing` contains the
+    missing rights.
     """
     reader = Reader(context.obj)
     tenant = reader.tenant(name)
@@ -124,7 +126,8 @@ def _last_updates(reader: Reader, tenant: Manifest) -> tuple[list[UpdateView], s
 def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow], str]:
     """The waiting and running AISessions of the tenant, and an error message.
 
-    The message is empty, unless the user may not list the AISessions in a namespace of the tenant.
+    If the user cannot list the AISessions in a namespace of the tenant, the message says so. Otherwise, it is
+    empty.
     """
     rows: list[SessionRow] = []
     problem = ""
@@ -138,7 +141,7 @@ def _active_sessions(reader: Reader, view: TenantView) -> tuple[list[SessionRow]
 
 
 def _last_events(reader: Reader, tenant: Manifest) -> tuple[list[dict[str, str]], str]:
-    """The newest Events about the Tenant, and an error message if the user may not list Events."""
+    """The newest Events about the Tenant, and an error message if the user cannot list Events."""
     try:
         return read_events(reader.connection.cluster, tenant)[-_SHOWN_EVENTS:], ""
     except MissingRight as error:
@@ -147,7 +150,7 @@ def _last_events(reader: Reader, tenant: Manifest) -> tuple[list[dict[str, str]]
 
 
 def _problem(missing: Right | None) -> str:
-    return f"you may not {missing}" if missing else ""
+    return f"you cannot {missing}" if missing else ""
 
 
 def _data(model: Model) -> dict[str, object]:

@@ -48,7 +48,8 @@ def usage(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Show each namespace of this tenant. Default: show the sums of each tenant.",
+            help="The name of a tenant. The command then shows each namespace of this tenant. Default: show "
+            "one sum per tenant.",
             autocompletion=tenant_names,
         ),
     ] = None,
@@ -78,7 +79,9 @@ def usage(
         Path | None,
         typer.Option(
             "--db",
-            help="Read the data from this database file. The watcher's option --usage-db sets its path.",
+            envvar="TENANCY_USAGE_DB",
+            help="Read the data from this database file. The watcher's option --usage-db sets the path of "
+            "the file.",
         ),
     ] = None,
     output: Annotated[
@@ -86,13 +89,13 @@ def usage(
         typer.Option("--output", "-o", help="The output format. CSV and JSON list every namespace."),
     ] = UsageFormat.TABLE,
 ) -> None:
-    """Show the quota and the usage of tenants over a period.
+    """Show the quotas and the usage of tenants in a period.
 
     The column QUOTA shows the quota multiplied by the time in hours. The column USED shows the used amount
     multiplied by the time in hours. For example, a quota of 4 CPUs for 2 hours is 8 CPU-hours.
 
-    The watcher records the data. While the watcher is not running, nothing is recorded, and this time counts
-    as zero. The column RECORDED shows how much of the period is recorded.
+    The watcher records the data. While the watcher is not running, it records nothing, and the report counts
+    zero for this time. The column RECORDED shows for how much of the period records exist.
 
     The command needs --watcher or --db. If the watcher's web page requires a login, set the environment
     variable TENANCY_TOKEN to a token.

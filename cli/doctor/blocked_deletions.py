@@ -47,7 +47,7 @@ def blocked_findings(cluster: Cluster, subject: str, tenant: Manifest) -> Iterat
 def _objects(cluster: Cluster, resource: str, group: str, namespace: str) -> list[Manifest]:
     """The objects of a resource, such as `pods`, in the namespace.
 
-    Empty if the user may not list them, or if the cluster no longer serves the resource.
+    Empty if the user cannot list them, or if the cluster no longer serves the resource.
     """
     try:
         kind = Kind(cluster.api_version(group), "", resource)

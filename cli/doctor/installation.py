@@ -112,7 +112,7 @@ def _delete_command(manifest: Manifest) -> str:
 
 
 def _first_difference(shipped: Manifest, live: Manifest) -> str | None:
-    """The path of the first field of `shipped` that has another value in `live`. None if there is none.
+    """The path of the first field of `shipped` that has another value in `live`. None if no field differs.
 
     An additional RBAC rule or subject in the live object also counts as a difference.
     """

@@ -25,8 +25,8 @@ def check_sessions(connection: Connection) -> list[CheckResult]:
 def waiting_findings(rows: Iterable[SessionRow]) -> list[CheckResult]:
     """Warn about sessions that have been Pending for more than `_LONG_WAIT_S` seconds.
 
-    There is one warning for all such sessions of a tenant that have the same reason. The warning names the
-    session that has waited longest, and contains the number of the other sessions.
+    Each warning is about all such sessions of one tenant that have the same reason. It names the session that
+    has waited longest, and contains the number of the other sessions.
     """
     now = datetime.now(UTC)
     groups: dict[tuple[str, str], list[SessionRow]] = {}

@@ -21,7 +21,7 @@ from watcher.view import TenantRow, tenant_row
 
 
 class WatchForbidden(TenancyError):
-    """The user may not watch Tenants."""
+    """The user cannot watch Tenants."""
 
     reason = "WatchForbidden"
 
@@ -78,7 +78,7 @@ def watch_rows(
     - `selector` is a label selector. Tenants that do not match it are ignored.
 
     If a tenant is deleted or no longer matches, the function yields its last row with the phase Gone. If the
-    connection is lost, the function connects again. Raises WatchForbidden if the user may not watch Tenants.
+    connection is lost, the function connects again. Raises WatchForbidden if the user cannot watch Tenants.
     """
     rows = {row_id(row): row for row in shown}
     for changed in _changes(cluster, list(rows), scopes or _ALL_TENANTS, selector):
@@ -128,7 +128,7 @@ def _informers(
         if is_allowed(cluster, Right("watch", kind, name=name))
     ]
     if not informers:
-        raise WatchForbidden(f"you may not watch Tenants; you need the right to watch {TENANTS[0].crd}")
+        raise WatchForbidden(f"you cannot watch Tenants; you need the right to watch {TENANTS[0].crd}")
     # Without the right to read ResourceQuotas, the rows have no usage.
     if all(is_allowed(cluster, Right(verb, RESOURCE_QUOTA)) for verb in ("list", "watch")):
         informers.append(Informer(cluster, RESOURCE_QUOTA, on_change, MANAGED_SELECTOR))

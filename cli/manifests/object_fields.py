@@ -70,7 +70,8 @@ class _OwnerReference(Model):
 class _Metadata(Model):
     """The fields of `metadata`, which every Kubernetes object has.
 
-    The type `Any` marks fields that are not checked here. For example, `tenancy` does not send the `uid`.
+    The type `Any` marks fields that are not checked here. For example, `uid` is not checked, because
+    `tenancy` does not send it.
     """
 
     name: Any = None

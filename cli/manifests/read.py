@@ -31,7 +31,7 @@ _ANY_NAME: Final = "x"
 
 
 class InvalidFields(Rejection):
-    """Fields of a Tenant manifest outside the spec are invalid, or the YAML contains a key twice."""
+    """Fields outside the spec of a Tenant manifest are invalid, or the YAML contains a key twice."""
 
     reason = ManifestError.reason
 

@@ -34,8 +34,8 @@ _DESTRUCTIVE: Final = frozenset({Rule.NAMESPACE_REMOVED})
 class Checks:
     """The result of the checks.
 
-    `live` contains the live Tenant of each document, in the order of the documents. It is None if there is no
-    such Tenant. `findings` contains the errors, warnings and notes of all checks.
+    `live` contains the live Tenant of each document, in the order of the documents. An item is None if the
+    live Tenant does not exist. `findings` contains the errors, warnings and notes of all checks.
     """
 
     live: tuple[Manifest | None, ...]
@@ -96,16 +96,16 @@ def _notes(missing: Sequence[Right]) -> Iterator[str]:
     """A note for each check that is skipped. The note names the missing right."""
     if READ_PLANS in missing:
         yield (
-            "plans, quotas, namespaces and hosts are not checked: you may not get the ConfigMap "
+            "plans, quotas, namespaces and hosts are not checked: you cannot get the ConfigMap "
             f"{SYSTEM_NAMESPACE}/{PLANS_CONFIG_MAP}"
         )
     if any(right.kind in TENANTS for right in missing):
-        yield "names and hosts of other tenants are not checked: you may not list Tenants"
+        yield "names and hosts of other tenants are not checked: you cannot list Tenants"
     if READ_CRDS in missing:
-        yield "the CRDs of integrations are not checked: you may not get CustomResourceDefinitions"
+        yield "the CRDs of integrations are not checked: you cannot get CustomResourceDefinitions"
     kinds = {right.kind.key for right in missing if right.verb == "list" and right.kind not in TENANTS}
     if kinds:
-        yield f"the effect on live objects is not checked: you may not list {', '.join(sorted(kinds))}"
+        yield f"the effect on live objects is not checked: you cannot list {', '.join(sorted(kinds))}"
 
 
 def _without_plans(documents: Sequence[TenantDocument], predict: Predict) -> Iterator[Finding]:

@@ -82,7 +82,7 @@ class Comparison:
         ]
         if not base.patchable and any(_depends_on_owners(preview) for preview in previews):
             notes.append(
-                "you may not change Tenants, so the fields that stay and the conflicts are computed from "
+                "you cannot change Tenants, so the fields that stay and the conflicts are computed from "
                 "metadata.managedFields, and not by the API server"
             )
         notes += [
@@ -190,7 +190,7 @@ class Comparison:
         return {**adopted, **self._base.objects.get(name, {})}
 
     def _drop_unreadable(self, desired: DesiredState) -> DesiredState:
-        """The desired state without the kinds that the user may not list. Counts the removed objects."""
+        """The desired state without the kinds that the user cannot list. Counts the removed objects."""
         unreadable = self._base.unreadable
         self._not_compared.update(key.kind for key in desired.by_key if key.kind in unreadable)
         return desired.without(unreadable)

@@ -36,7 +36,7 @@ class Base:
     protected: frozenset[str] = frozenset()
     # The documents at the git revision, by tenant. Empty if the base is not a git revision.
     documents: Mapping[str, TenantDocument] = field(default_factory=dict)
-    # The keys of kinds that the user may not list.
+    # The keys of kinds that the user cannot list.
     unreadable: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     cluster: Cluster | None = None
@@ -51,7 +51,7 @@ def empty_base() -> Base:
 def read_live(connection: Connection) -> Base:
     """Read all tenants and their objects from the cluster.
 
-    Raises MissingRight if the user may not read Tenants, CRDs, or the objects that every tenant has.
+    Raises MissingRight if the user cannot read Tenants, CRDs, or the objects that every tenant has.
     """
     reader = Reader(connection)
     base = readable_base(reader)

@@ -16,17 +16,18 @@ _BASE = "the cluster as it is"
 
 
 def deletion_preview(connection: Connection, tenants: Sequence[Manifest]) -> Preview:
-    """Preview which objects the watcher deletes with the tenants. A protected tenant has an error instead.
+    """Preview which objects the watcher deletes with the tenants.
 
-    If the user may not list a kind, the preview lacks the objects of this kind, and a note says so. If the
-    user may not list Namespaces, the preview shows the namespaces in the status of the Tenants.
+    For a protected tenant, the preview contains an error, and no objects. If the user cannot list a kind, the
+    preview lacks the objects of this kind, and a note says so. If the user cannot list Namespaces, the
+    preview shows the namespaces in the status of the Tenants.
     """
     reader = Reader(connection)
     objects = reader.objects_by_tenant()
     unreadable = reader.unreadable
     previews = [_preview(tenant, objects, unreadable) for tenant in tenants]
     names = ", ".join(sorted(unreadable))
-    note = f"objects of these kinds are deleted too, but not shown, because you may not list them: {names}"
+    note = f"objects of these kinds are deleted too, but not shown, because you cannot list them: {names}"
     return Preview(base=_BASE, tenants=tuple(previews), notes=(note,) if unreadable else ())
 
 

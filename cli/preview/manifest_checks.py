@@ -49,7 +49,10 @@ def fault_findings(faults: Sequence[ManifestError]) -> list[Finding]:
 
 
 def check_name_is_new(document: TenantDocument, seen: dict[str, TenantDocument]) -> None:
-    """Add the document to `seen`. Raises NameTaken if `seen` already contains another one with its name."""
+    """Add the document to `seen`.
+
+    Raises NameTaken if `seen` already contains a document with the same name.
+    """
     first = seen.setdefault(document.name, document)
     if first is not document:
         raise NameTaken(

@@ -36,7 +36,10 @@ def predictions_on(base: Base, method: ApplyMethod | None = None) -> Predict:
 
 
 def known_tenant(base: Base, document: TenantDocument) -> Manifest | None:
-    """The Tenant in the base that has the name and the API version of the document. None if there is none."""
+    """The Tenant in the base that has the name and the API version of the document.
+
+    None if the base does not contain it.
+    """
     tenant = base.tenants.get(document.name)
     is_same = tenant is not None and tenant["apiVersion"] == document.manifest["apiVersion"]
     return tenant if is_same else None

@@ -134,7 +134,7 @@ class ClusterFacts:
         return names
 
     def _list(self, kind: Kind, selector: str = "", namespace: str = "") -> list[Manifest]:
-        """The objects of a kind. Empty if the user may not list them."""
+        """The objects of a kind. Empty if the user cannot list them."""
         try:
             return self._connection.cluster.list(kind, selector, namespace=namespace)[0]
         except ClusterError as error:

@@ -58,7 +58,10 @@ def _cells(result: Result) -> list[str | Text]:
 
 
 def _sarif(reports: Sequence[TenantReport]) -> dict[str, Any]:
-    """The SARIF document. It has results only for failed checks, because code hosts show them as problems."""
+    """The SARIF document.
+
+    It has results only for failed checks, because code hosts show each result as a problem.
+    """
     failures = [
         _sarif_result(report, result)
         for report in reports

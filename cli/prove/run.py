@@ -69,5 +69,5 @@ def _result(
 
 def _no_user(role: Role) -> str:
     if role is Role.WRITER:
-        return "no user is given who can write Tenants; use --writer"
+        return "this check needs a user who can write Tenants; use --writer"
     return f"the tenant has no {role.value}"

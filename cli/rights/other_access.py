@@ -1,6 +1,6 @@
-"""Reads objects in a tenant's namespaces that give access, but that the platform does not manage.
+"""Reads objects in a tenant's namespaces that give access and are not managed by the platform.
 
-These are RoleBindings of other authors, and Secrets with tokens of service accounts.
+These are RoleBindings that the platform did not create, and Secrets with tokens of service accounts.
 """
 
 from collections.abc import Iterable, Iterator
@@ -39,9 +39,9 @@ class TokenSecret(Model):
 def read_other_bindings(
     cluster: Cluster, namespaces: Iterable[str]
 ) -> tuple[list[OtherBinding], Right | None]:
-    """The RoleBindings in the namespaces that the platform does not manage.
+    """The RoleBindings that the platform does not manage, in these namespaces.
 
-    If the user may not list RoleBindings, the list is empty, and the second value is the missing right.
+    If the user cannot list RoleBindings, the list is empty, and the second value is the missing right.
     """
     bindings, missing = _listed(cluster, ROLE_BINDING, namespaces)
     others = [each for each in bindings if MANAGED_LABEL not in (each["metadata"].get("labels") or {})]
@@ -51,7 +51,7 @@ def read_other_bindings(
 def read_token_secrets(cluster: Cluster, namespaces: Iterable[str]) -> tuple[list[TokenSecret], Right | None]:
     """The Secrets with service account tokens in the namespaces, without the tokens.
 
-    If the user may not list Secrets, the list is empty, and the second value is the missing right.
+    If the user cannot list Secrets, the list is empty, and the second value is the missing right.
     """
     secrets, missing = _listed(cluster, _SECRET, namespaces, _TOKEN_SECRETS)
     return list(map(_token_secret, secrets)), missing

@@ -49,21 +49,21 @@ class Reader:
 
     @cached_property
     def served(self) -> frozenset[Kind] | None:
-        """The kinds that belong to integrations, such as Istio, and that the cluster serves.
+        """The kinds of integrations, such as Istio, that the cluster serves.
 
-        None if the user may not read CRDs.
+        None if the user cannot read CRDs.
         """
         return self._read(READ_CRDS, lambda: self.connection.served)
 
     def plans(self, file: Path | None = None) -> "Plans | None":
         """The plans in the file. If no file is given, the plans that the watcher in the cluster uses.
 
-        The watcher reads its plans from a ConfigMap. None if the user may not read the ConfigMap.
+        The watcher reads its plans from a ConfigMap. None if the user cannot read the ConfigMap.
         """
         return self._read(READ_PLANS, lambda: self.connection.plans(file))
 
     def required_plans(self, file: Path | None = None) -> "Plans":
-        """Like `plans`, but raises MissingRight if the user may not read the ConfigMap."""
+        """Like `plans`, but raises MissingRight if the user cannot read the ConfigMap."""
         plans = self.plans(file)
         if plans is None:
             raise self.error([READ_PLANS])
@@ -73,7 +73,7 @@ class Reader:
         """The live Tenant with this name. If both API groups have such a Tenant, the result is the older one.
 
         `name` can also be a full name, such as `tenants.platform.ai/research`. Raises NoSuchTenant if the
-        Tenant does not exist, and MissingRight if the user may not read the Tenant.
+        Tenant does not exist, and MissingRight if the user cannot read the Tenant.
         """
         tenants = self.named(name)
         if not tenants and self.missing:
@@ -134,7 +134,7 @@ class Reader:
         from cli.rights.grants import grants_text
 
         grants = grants_text(self.connection.cluster, rights)
-        return f"you may not {rights_text(rights)}; {grants}"
+        return f"you cannot {rights_text(rights)}; {grants}"
 
     def _get(self, right: Right) -> Callable[[], Manifest | None]:
         return lambda: self.connection.cluster.get(right.kind, right.name, right.namespace)

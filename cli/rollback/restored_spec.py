@@ -1,6 +1,7 @@
 """Computes the spec that a rollback restores. No I/O.
 
-This module also computes the difference to the live spec, and the manifest that users commit to git.
+This module also computes how the live spec differs from the restored spec, and the manifest that users commit
+to git.
 """
 
 from typing import Any, Final

@@ -46,8 +46,8 @@ def find_target(
     `number` is the number of the update. If it is None, the function selects the newest successful update
     whose spec differs from the current spec. `updates` are all updates of the tenant, newest first.
 
-    Raises RollbackRefused if there is no such update, if the Tenant already has its spec, or if the watcher
-    would reject this spec.
+    Raises RollbackRefused if there is no such update, if the Tenant already has the spec of this update, or
+    if the watcher would reject this spec.
     """
     name = tenant["metadata"]["name"]
     if is_deleting(tenant):
@@ -83,7 +83,10 @@ def _newest_different(tenant: Manifest, updates: Sequence[UpdateView]) -> Update
 
 
 def numbered_update(name: str, updates: Sequence[UpdateView], number: int) -> UpdateView:
-    """The update with this number. Raises RollbackRefused if there is none, or if it has recorded no spec."""
+    """The update with this number.
+
+    Raises RollbackRefused if there is no such update, or if the update contains no spec.
+    """
     update = next((update for update in updates if update.version == number), None)
     if update is None:
         versions = [update.version for update in updates if update.version is not None]
@@ -101,9 +104,10 @@ def numbered_update(name: str, updates: Sequence[UpdateView], number: int) -> Up
 
 
 def _other_causes_text(updates: Sequence[UpdateView]) -> str:
-    """The end of an error message. It lists the updates that a rollback cannot undo. Empty if there are none.
+    """The end of an error message, which lists the updates that a rollback cannot undo.
 
-    A rollback restores only the spec. So it cannot undo updates with another cause, such as a new plan.
+    Empty if there are no such updates. A rollback restores only the spec. So it cannot undo updates with
+    another cause, such as a new plan.
     """
     others = [
         f"{update.version} ({update.cause})" for update in updates if update.cause_type is not Cause.SPEC

@@ -1,4 +1,4 @@
-"""The paths of manifests: PATH arguments, and the option -f that kubectl users know."""
+"""The paths of manifests that the user gives: as arguments, or with the option -f, as in kubectl."""
 
 from typing import Annotated
 
@@ -24,7 +24,7 @@ FilesOption = Annotated[
 
 
 def given_paths(paths: list[str] | None, files: list[str] | None) -> list[str]:
-    """All paths that the user gave. Raises BadParameter if there are none."""
+    """All paths that the user gave. Raises BadParameter if the user gave no path."""
     all_paths = [*(paths or ()), *(files or ())]
     if not all_paths:
         raise typer.BadParameter("give at least one file or folder, for example `-f tenants/`")

@@ -14,7 +14,10 @@ from tenancy.same_name_in_both_groups import precedence
 
 
 class UnknownResource(TenancyError):
-    """The part before the slash in a full name is not a Tenant resource, such as `tenants.platform.ai`."""
+    """In a full name, the part before the slash is not the resource of a Tenant.
+
+    A valid full name is `tenants.platform.ai/research`.
+    """
 
     reason = "UnknownResource"
 
@@ -23,8 +26,8 @@ def selected_tenants(connection: Connection, names: Sequence[str] | None, select
     """The live Tenants with these names, or the live Tenants that match the label selector.
 
     If a name exists in both API groups, the result contains only the older Tenant. Raises NoSuchTenant if
-    there is no Tenant with one of the names. Raises BadParameter unless the caller gives either names or a
-    selector.
+    there is no Tenant with one of the names. Raises BadParameter if the caller gives neither names nor a
+    selector, or both.
     """
     check_selection(names, selector)
     if selector:
@@ -33,7 +36,10 @@ def selected_tenants(connection: Connection, names: Sequence[str] | None, select
 
 
 def matching_tenants(connection: Connection, selector: str) -> list[Manifest]:
-    """The live Tenants that match the label selector. If there are none, print a note to standard error."""
+    """The live Tenants that match the label selector.
+
+    If no Tenant matches, prints a note to standard error.
+    """
     tenants = read_tenants(connection.cluster, selector)
     if not tenants:
         error_console.print("No tenants match.")
@@ -41,7 +47,7 @@ def matching_tenants(connection: Connection, selector: str) -> list[Manifest]:
 
 
 def check_selection(names: Sequence[str] | None, selector: str) -> None:
-    """Raise BadParameter unless the user gives either names or a selector."""
+    """Raise BadParameter if the user gives neither names nor a selector, or both."""
     if not names and not selector:
         raise typer.BadParameter("give the name of a tenant, or a label selector with -l")
     check_not_both(names, selector)

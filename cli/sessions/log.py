@@ -27,8 +27,8 @@ class NoLog(TenancyError):
 def read_log(cluster: Cluster, row: SessionRow, *, is_followed: bool) -> Iterator[bytes]:
     """Yield the log of the session in chunks. If `is_followed` is true, continue until the session ends.
 
-    Raises NoLog if there is no log, or if the log cannot be read. Raises MissingRight if the user may not
-    read the pod or the log.
+    Raises NoLog if there is no log, or if the log cannot be read. Raises MissingRight if the user lacks the
+    right to read the pod or the log.
     """
     pod = _pod(cluster, row)
     # For a pod without a node, the API server answers with an empty log.

@@ -39,7 +39,7 @@ def needs_right(verb: str, resource: str, namespace: str = "") -> Iterator[None]
 def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
     """The AISessions in a namespace. If `namespace` is empty, the AISessions in all namespaces.
 
-    Empty if the cluster does not serve AISessions. Raises MissingRight if the user may not list them.
+    Empty if the cluster does not serve AISessions. Raises MissingRight if the user cannot list them.
     """
     try:
         with needs_right("list", SESSIONS, namespace):
@@ -51,9 +51,9 @@ def read_sessions(cluster: Cluster, namespace: str = "") -> list[Manifest]:
 
 
 def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
-    """The AISession with this name. Raises NoSuchSession if it does not exist.
+    """The AISession with this name.
 
-    Raises MissingRight if the user may not read it.
+    Raises NoSuchSession if it does not exist, and MissingRight if the user cannot read it.
     """
     with needs_right("get", SESSIONS, namespace):
         session = cluster.get(AISESSION, name, namespace)
@@ -68,7 +68,7 @@ def read_session(cluster: Cluster, name: str, namespace: str) -> Manifest:
 def read_events(cluster: Cluster, involved: Manifest) -> list[dict[str, str]]:
     """The type, reason, message and time of each Event about an AISession or a Tenant, oldest first.
 
-    Raises MissingRight if the user may not list Events.
+    Raises MissingRight if the user cannot list Events.
     """
     metadata = involved["metadata"]
     namespace, fields = metadata.get("namespace", EVENT_NAMESPACE), f"involvedObject.uid={metadata['uid']}"

@@ -55,7 +55,7 @@ def session_age(row: SessionRow) -> str:
 
 
 def cause(row: SessionRow) -> str:
-    """The reason and the message in the session's status, as `REASON: MESSAGE`. Empty if there is neither."""
+    """The reason and the message in the session's status, as `REASON: MESSAGE`. Empty if both are missing."""
     return ": ".join(part for part in (row.reason, row.message) if part)
 
 

@@ -1,7 +1,7 @@
 """Reads a context of the kubeconfig as kubectl does, and rejects fields that tenancy does not support.
 
-The client library ignores impersonation, proxies and unknown fields. Without this module, its requests could
-have another identity than the requests of kubectl and of Pulumi's Kubernetes provider.
+The client library ignores impersonation, proxies and unknown fields. Without this module, the requests of the
+library could have another identity than the requests of kubectl and of Pulumi's Kubernetes provider.
 """
 
 import os

@@ -2,8 +2,8 @@
 
 A user can nest the values of an `extraResources` item thousands of levels deep. The JSON parser rejects such
 a document, and recursive functions would fail on it. One such Tenant must not stop the watcher. So this
-module replaces all values that are deeper than a limit. The objects of Kubernetes have far fewer levels. A
-Tenant with so many levels is rejected later, because the limit for the spec of a Tenant is lower.
+module replaces all values that are deeper than a limit. Valid Kubernetes objects have far fewer levels. A
+Tenant with too many levels is rejected later, because the limit for the spec of a Tenant is lower.
 """
 
 import re

@@ -59,7 +59,8 @@ def proxy_of_environment(server: str) -> Proxy | None:
 def _environment_variable(name: str) -> str:
     """The value of an environment variable. Empty if the variable is not set.
 
-    `name` is in upper case. If the variable HTTPS_PROXY is not set, the variable https_proxy is used.
+    `name` is in upper case. If the variable with this name is not set, the function uses the variable with
+    the same name in lower case.
     """
     return os.environ.get(name) or os.environ.get(name.lower()) or ""
 

@@ -1,1 +1,1 @@
-"""`./dev audit`: lists known vulnerabilities and licenses of the dependencies, and writes their SBOMs."""
+"""`./dev audit`: lists the known vulnerabilities and the licenses of the dependencies, and writes SBOMs."""

@@ -1,7 +1,8 @@
 """The command `./dev audit`.
 
 It checks the Python packages and the Go modules of the product for known vulnerabilities, and lists their
-licenses. It writes two SBOMs in the CycloneDX format: one for the Python packages, one for the Go modules.
+licenses. It writes two SBOMs in the CycloneDX format: one for the Python packages, and one for the Go
+modules.
 """
 
 import argparse
@@ -15,8 +16,8 @@ from embedded.audit.python_packages import python_components, python_vulnerabili
 from embedded.audit.scan import Scan
 from embedded.environment import state_folder
 
-# The exit codes. If the database of vulnerabilities cannot be reached, the dependencies are not checked. This
-# is a failure too.
+# The exit codes. If a database of vulnerabilities cannot be reached, some dependencies are not checked. The
+# command then fails too.
 _VULNERABLE: Final = 1
 _NOT_CHECKED: Final = 2
 _UNKNOWN_LICENSE: Final = "unknown"
@@ -25,7 +26,7 @@ Component = dict[str, Any]
 
 
 def audit(_: argparse.Namespace) -> int:
-    """Run all checks, and print their results."""
+    """Run all scanners, write the SBOMs, and print the results."""
     scans = {
         "Python packages (pip-audit)": python_vulnerabilities(),
         "Go modules (govulncheck)": go_vulnerabilities(),
@@ -43,7 +44,7 @@ def audit(_: argparse.Namespace) -> int:
 
 
 def exit_code(scans: Iterable[Scan]) -> int:
-    """The exit code: 1 if there are known vulnerabilities, 2 if a scan is incomplete, otherwise 0."""
+    """1 if there are known vulnerabilities, 2 if a scanner could not check all dependencies, otherwise 0."""
     results = list(scans)
     if any(scan.vulnerabilities for scan in results):
         return _VULNERABLE
@@ -51,7 +52,7 @@ def exit_code(scans: Iterable[Scan]) -> int:
 
 
 def license_lines(components: Iterable[Component]) -> list[str]:
-    """One line for each license, with the components that have it."""
+    """One line for each license. The line lists the components that have this license."""
     names: defaultdict[str, set[str]] = defaultdict(set)
     for component in components:
         names[license_of(component)].add(component["name"])
@@ -62,12 +63,12 @@ def license_lines(components: Iterable[Component]) -> list[str]:
 
 
 def license_of(component: Component) -> str:
-    """The license of a component of an SBOM, such as `MIT`. `unknown` if the component names no license."""
+    """The license of a component in an SBOM, such as `MIT`, or `unknown` if the component has no license."""
     texts = [
         entry.get("expression") or entry["license"].get("id") or entry["license"].get("name", "")
         for entry in component.get("licenses", ())
     ]
-    # Some packages have the whole text of the license as its name.
+    # In some packages, the name of the license is the whole text of the license.
     first_lines = [text.strip().splitlines()[0] for text in texts if text.strip()]
     return " AND ".join(dict.fromkeys(first_lines)) or _UNKNOWN_LICENSE
 

@@ -1,7 +1,7 @@
 """Finds the vulnerabilities of the Go modules in the product's programs, and lists the modules for the SBOM.
 
-govulncheck finds the vulnerabilities. The list of modules comes from the programs themselves: Go writes the
-versions of all modules into each program that it builds.
+govulncheck finds the vulnerabilities. The programs themselves contain the list of modules: Go writes the
+versions of all modules to each program that it builds.
 """
 
 import json
@@ -17,8 +17,8 @@ from embedded.toolchain.golang import ensure_go, go_environment
 from embedded.toolchain.resolver import ensure_tools
 from embedded.toolchain.tools import AUDIT_TOOLS, ENGINE_FOLDER, STACK_TOOLS
 
-# Pairs of a license and phrases. A text that contains all the phrases is the text of this license. The first
-# pair that matches is used.
+# Pairs of a license and several phrases. If a license file contains all phrases, it is the text of this
+# license. The first matching pair is used.
 _PHRASES: Final = (
     ("Apache-2.0", ("Apache License", "Version 2.0")),
     ("MPL-2.0", ("Mozilla Public License", "2.0")),
@@ -57,7 +57,7 @@ def findings(output: str) -> Iterator[str]:
 
 
 def go_components() -> list[dict[str, Any]]:
-    """The Go modules in the product's programs, as CycloneDX components."""
+    """The Go modules in the product's programs, in the format of CycloneDX components."""
     go = ensure_go(ENGINE_FOLDER)
     cache = Path(_output(go, "env", "GOMODCACHE").strip())
     modules = {
@@ -71,9 +71,9 @@ def go_components() -> list[dict[str, Any]]:
 def modules_in(output: str) -> Iterator[tuple[str, str]]:
     """Yield the name and the version of each module in the output of `go version -m`.
 
-    If a module is replaced, the next line starts with `=>` and names the module that the program contains
-    instead. Only this module is yielded. If a module is replaced with a folder of this repository, nothing is
-    yielded.
+    A module can be replaced by another module. Then the next line starts with `=>` and contains the other
+    module, and only the other module is yielded. If a module is replaced by a folder of this repository,
+    nothing is yielded.
     """
     entries = re.findall(r"^\t(dep|=>)\t(\S+)\t(\S+)", output, re.MULTILINE)
     for index, (_, name, version) in enumerate(entries):
@@ -95,9 +95,9 @@ def component(name: str, version: str, cache: Path) -> dict[str, Any]:
 
 
 def _license_id(folder: Path) -> str:
-    """The SPDX identifier of the license of a module. Empty if the license is not recognized.
+    """The SPDX identifier of a module's license. Empty if the license is not recognized.
 
-    `folder` is the folder of the module. It contains the license file.
+    `folder` is the folder of the module, which contains the license file.
     """
     for pattern in _LICENSE_FILES:
         for path in sorted(filter(Path.is_file, folder.glob(pattern))):
@@ -109,7 +109,10 @@ def _license_id(folder: Path) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Convert a module name or version to its form in paths of Go's module cache: `!a` stands for `A`."""
+    """Convert a module name or version to the form that paths in Go's module cache use.
+
+    For example, `A` becomes `!a`.
+    """
     return re.sub("[A-Z]", lambda match: f"!{match[0].lower()}", text)
 
 

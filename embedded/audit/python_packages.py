@@ -25,8 +25,8 @@ def python_vulnerabilities() -> Scan:
 def scan_from_output(output: str, errors: str) -> Scan:
     """Parse the output of pip-audit.
 
-    pip-audit does not fail if it cannot check a package, but marks the package as skipped. If packages are
-    skipped, `problem` of the result says so.
+    If pip-audit cannot check a package, it does not fail, but marks the package as skipped. Then `problem` of
+    the result contains the number of skipped packages.
     """
     try:
         packages = json.loads(output)["dependencies"]
@@ -43,7 +43,7 @@ def scan_from_output(output: str, errors: str) -> Scan:
 
 
 def python_components() -> list[dict[str, Any]]:
-    """The packages in the virtual environment of the product, as CycloneDX components."""
+    """The packages in the virtual environment of the product, in the format of CycloneDX components."""
     python = environment.environment_folder() / "bin" / "python"
     completed = _run("cyclonedx-py", "environment", "--output-format=JSON", str(python))
     completed.check_returncode()

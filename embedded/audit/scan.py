@@ -7,8 +7,8 @@ from dataclasses import dataclass
 class Scan:
     """The vulnerabilities that a scanner has found.
 
-    If the scanner could not check all dependencies, `problem` says why. For example, the scanner could not
-    reach its database. Otherwise, `problem` is empty.
+    If the scanner could not check all dependencies, `problem` contains the reason. For example, the scanner
+    could not reach its database. Otherwise, `problem` is empty.
     """
 
     vulnerabilities: tuple[str, ...] = ()

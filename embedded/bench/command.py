@@ -54,7 +54,7 @@ Steps = Mapping[str, Callable[[], Step]]
 
 
 class NoEngine(Exception):
-    """The benchmark cannot measure the warm engine, because the watcher uses the Pulumi CLI instead."""
+    """The warm engine cannot be measured, because the watcher uses the Pulumi CLI instead of it."""
 
 
 def bench(args: argparse.Namespace) -> int:

@@ -1,8 +1,7 @@
-"""Creates and deletes the objects of tenants without the watcher, in a separate process.
+"""Creates and deletes the objects of tenants without the watcher.
 
-The method runs in a separate process, so that its CPU time and memory can be measured.
-
-The process reads requests as JSON lines from stdin, and writes one JSON line per request to stdout:
+The code runs in a separate process, so that its CPU time and memory can be measured. The process reads
+requests as JSON lines from stdin, and writes one JSON line per request to stdout:
 
 - request: `method` (`apply` or `remove`), `tenants` (names), `plan`, `parallel` (number of threads)
 - response: `seconds` for all tenants, and `each_s` with the seconds of each tenant
@@ -31,7 +30,7 @@ from watcher.log import configure_log
 
 
 class Method(Protocol):
-    """A way to create, update and delete the objects of a tenant."""
+    """A method to create, update and delete the objects of a tenant."""
 
     def apply(self, desired: DesiredState) -> None: ...
 
@@ -109,7 +108,7 @@ def answer(method: Method, request: dict[str, Any]) -> dict[str, Any]:
 
 def main() -> None:
     configure_log("error")
-    # Only responses may be written to stdout. Other output goes to stderr.
+    # Only responses may be written to stdout. All other output is written to stderr.
     responses = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     method = METHODS[sys.argv[1]]()

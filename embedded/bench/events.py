@@ -13,8 +13,8 @@ from tenancy.base.manifest import Manifest
 
 _TIMEOUT_S: Final = 300.0
 
-# A function that returns whether a change is the expected one. Arguments: the object before the change (None
-# if it is new) and the object after the change (None if it was deleted).
+# A function that returns whether a change is the expected change. Its arguments are the object before the
+# change (None if the object is new) and the object after the change (None if the object was deleted).
 IsMatch = Callable[[Manifest | None, Manifest | None], bool]
 
 
@@ -28,7 +28,7 @@ class Expectation:
         self._at_s = 0.0
 
     def check(self, before: Manifest | None, after: Manifest | None, at_s: float) -> bool:
-        """Return whether this change is the expected one. If it is, store its time `at_s` for `wait`."""
+        """Return whether this change is the expected change. If it is, store its time `at_s` for `wait`."""
         if not self._is_match(before, after):
             return False
         self._at_s = at_s

@@ -24,7 +24,7 @@ def reaper_argv(argv: Sequence[str]) -> list[str]:
 
 
 def main() -> int:
-    """Run the command in `sys.argv`, and return its exit code."""
+    """Run the command in `sys.argv`, wait for all its descendants, and return its exit code."""
     is_linux = sys.platform == "linux"
     if is_linux:
         ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)

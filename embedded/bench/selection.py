@@ -57,13 +57,13 @@ class Sizes:
     # after an update, and the CPU time must include this reconcile.
     afterwards_s: float = 2.5
     # The length of an idle measurement, and the pause before it. After the pause, the watcher has written the
-    # usage of new tenants to their status.
+    # usage of new tenants to their status. Without tenants, there is no pause.
     idle_s: float = 10.0
     idle_pause_s: float = 12.0
     restart: int = 100
     idle: tuple[int, ...] = (0, 100)
-    # Numbers of existing tenants. With each number, the row cost measures the creation of `cost_batch`
-    # tenants.
+    # The numbers of existing tenants in the row `cost`. For each number, the row measures the creation of
+    # `cost_batch` more tenants.
     cost: tuple[int, ...] = (10, 100)
     cost_batch: int = 10
 
@@ -72,14 +72,14 @@ def sizes_of(column: str, *, is_full: bool) -> Sizes:
     """The sizes for a column. With `is_full`, the watcher is also measured with 1,000 tenants.
 
     Slow columns have fewer operations, so that a run without `is_full` takes less than 10 minutes. So the
-    column `documented` has fewer stacks. This is an advantage for it, because its updates take longer if more
-    stacks exist.
+    column `documented` has fewer stacks. This is an advantage for the column, because its updates take longer
+    if more stacks exist.
     """
     sizes = Sizes()
     if column == "documented":
         return replace(sizes, creates=6, changes=3, deletes=2, burst=12)
     if column == "cli":
-        sizes = replace(sizes, creates=10, changes=6, deletes=2)
+        sizes = replace(sizes, creates=10, changes=6, deletes=2, cost_batch=6)
     return replace(sizes, idle=(0, 100, 1000), cost=(10, 100, 1000)) if is_full else sizes
 
 

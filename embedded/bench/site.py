@@ -32,7 +32,7 @@ class Site:
             "PULUMI_BACKEND_URL": f"file://{self.folder / 'state'}",
             "PULUMI_CONFIG_PASSPHRASE": "bench",
             "PULUMI_HOME": str(self.folder / "pulumi"),
-            # Without access to the internet, the check for updates would delay each command.
+            # Without internet access, Pulumi's check for updates would delay each command.
             "PULUMI_SKIP_UPDATE_CHECK": "true",
         }
 

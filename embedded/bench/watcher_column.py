@@ -47,7 +47,7 @@ class WatcherColumn:
         self.tenants: list[str] = []
 
     def steps(self) -> dict[str, Callable[[], Step]]:
-        """The functions that measure the steps, by name of the step.
+        """The functions that measure the steps, keyed by the name of the step.
 
         They are sorted by the number of tenants that must exist before the step.
         """
@@ -140,7 +140,8 @@ class WatcherColumn:
     def _idle(self, existing: int) -> Step:
         """Measure the watcher while no tenant changes. `cpu_s` is the CPU time per minute."""
         self.ensure_tenants(existing)
-        time.sleep(self._sizes.idle_pause_s)
+        if existing:
+            time.sleep(self._sizes.idle_pause_s)
         with self.meter.measured() as usage:
             time.sleep(self._sizes.idle_s)
         return _step({"existing": len(self.tenants)}, usage, self._sizes.idle_s / 60)

@@ -56,7 +56,10 @@ class WatcherRun:
                 )
 
     def reconciles(self) -> dict[str, float]:
-        """The number of reconciles since the start of the watcher, by result, such as `applied`."""
+        """The number of reconciles since the start of the watcher, keyed by result.
+
+        An example of a result is `applied`.
+        """
         return {labels["result"]: value for labels, value in self._metric("tenancy_reconciles_total")}
 
     def uses_selected_engine(self) -> bool:

@@ -13,8 +13,11 @@ KEY = "certs/apiserver.key"
 TOKENS = "tokens.csv"
 KWOK_CONFIG = Path(__file__).with_name("kwok.yaml")
 
+# The controller that checks the types in the CEL expressions of admission policies.
+POLICY_TYPE_CHECKER = "validatingadmissionpolicy-status-controller"
+
 SERVICE_NETWORK = "10.96.0.0/16"
-# The network of Services, and the network of pods. The nodes in nodes.yaml have parts of the pod network.
+# The network of Services, and the network of pods. Each node in nodes.yaml has a part of the pod network.
 CLUSTER_NETWORKS = (SERVICE_NETWORK, "10.244.0.0/16")
 
 # The user and the groups of each identity in the API server's token file.
@@ -22,14 +25,14 @@ IDENTITIES = {
     "admin": ("admin", "system:masters"),
     "kube-controller-manager": ("system:kube-controller-manager", ""),
     "kube-scheduler": ("system:kube-scheduler", ""),
-    # The group makes the admission policies treat the writes of KWOK as those of a kubelet. The RBAC rules
-    # for KWOK are in nodes.yaml.
+    # Because of this group, the admission policies treat writes by KWOK like writes by a kubelet. The RBAC
+    # rules for KWOK are in nodes.yaml.
     "kwok": ("kwok", "system:nodes"),
 }
 ENVIRONMENT = {
     # Without this variable, KWOK also reads the configuration in the user's home folder.
     "KWOK_WORKDIR": ".",
-    # With this value, Go runs the garbage collection less often. In a measurement, the API server used a
+    # With this value, Go's garbage collection runs less often. In a measurement, the API server used a
     # quarter less CPU time and 240 MB more memory.
     "GOGC": "400",
 }
@@ -84,19 +87,23 @@ def apiserver_argv(binary: Path, port: int) -> list[str | Path]:
     ]
 
 
-def controller_manager_argv(binary: Path, port: int) -> list[str | Path]:
+def controller_manager_argv(binary: Path, port: int, *, is_throw_away: bool) -> list[str | Path]:
+    # This controller writes warnings about types to the status of admission policies. For the platform's
+    # policies, it needs 5 s of CPU time, as much as all other components need to start.
+    controllers = f"*,-{POLICY_TYPE_CHECKER}" if is_throw_away else "*"
     return [
         binary,
         *_client_flags("kube-controller-manager", port),
         f"--root-ca-file={CERTIFICATE}",
         f"--service-account-private-key-file={KEY}",
         "--use-service-account-credentials",
+        f"--controllers={controllers}",
         # At the start, each controller creates a ServiceAccount for itself. With the default rate limit, this
         # takes 5 s.
         "--kube-api-qps=500",
         "--kube-api-burst=1000",
         "--concurrent-namespace-syncs=20",
-        # The default is a folder under /usr, where this user may not have write access.
+        # The default is a folder under /usr, where this user possibly has no write access.
         "--flex-volume-plugin-dir=flexvolume",
     ]
 

@@ -8,6 +8,7 @@ no containers. The Kubernetes scheduler assigns pods to the nodes.
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -37,7 +38,7 @@ class ControlPlane:
     - `data` is the data folder. `logs` is the folder for logs. By default, this is the folder `logs` in the
       data folder.
     - `is_throw_away`: If true, etcd does not sync data to disk. This is faster, but a crash of the machine
-      can destroy the data.
+      can destroy the data. The controller that checks the types in admission policies does not run.
     - `api_server_flags` are additional flags of the API server, such as feature gates.
     - `has_nodes`: If true, the control plane starts with nodes. `binaries` must then also contain kubectl,
       kube-scheduler and kwok. If false, `start_nodes` can add nodes later.
@@ -70,13 +71,13 @@ class ControlPlane:
         self._before_controllers = before_controllers
         self._group: ProcessGroup | None = None
         self._tokens: dict[str, str] = {}
-        # The port on 127.0.0.1 of each process, by process name. etcd has no port, because it listens on a
-        # Unix socket in the data folder.
+        # The port of each process, keyed by process name. The processes listen on 127.0.0.1. etcd has no
+        # port, because it listens on a Unix socket in the data folder.
         self._ports: dict[str, int] = {}
 
     @property
     def pids(self) -> dict[str, int]:
-        """The ids of the running processes of the control plane, including the guard process, by name."""
+        """The IDs of the running processes, keyed by name. They include the guard process."""
         return {} if self._group is None else {"guard": self._group.guard_pid, **self._group.pids}
 
     def start(self) -> None:
@@ -183,7 +184,10 @@ class ControlPlane:
             write_kubeconfig(path, kubeconfig_document(self.url, self.ca.read_bytes(), token))
         if self._before_controllers:
             self._before_controllers(self.kubeconfig)
-        self._start_server("kube-controller-manager", components.controller_manager_argv)
+        self._start_server(
+            "kube-controller-manager",
+            partial(components.controller_manager_argv, is_throw_away=self._is_throw_away),
+        )
         if self._has_nodes:
             self._start_nodes()
         self._await_ok("kube-controller-manager", "/healthz")

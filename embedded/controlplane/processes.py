@@ -70,10 +70,10 @@ class ProcessGroup:
         env: Mapping[str, str] | None = None,
         grace_s: float = GRACE_S,
     ) -> int:
-        """Start a process and return its process id. Raises ProcessFailed if it cannot be started.
+        """Start a process and return its process ID. Raises ProcessFailed if the process cannot be started.
 
-        The output of the process goes to the file `log`. `stop` kills the process if it does not exit within
-        `grace_s`.
+        The output of the process is written to the file `log`. `stop` kills the process if it does not exit
+        within `grace_s`.
         """
         request = {
             "name": name,

@@ -9,7 +9,10 @@ from embedded.controlplane.kubeconfig import write_private
 
 
 def ensure_tokens(path: Path) -> dict[str, str]:
-    """Return the token of each identity, by name. Adds a token to the file for each identity without one."""
+    """Return the token of each identity, keyed by name.
+
+    If an identity has no token, add a new token to the file.
+    """
     stored: dict[str, str] = {}
     if path.exists():
         with path.open(newline="") as file:

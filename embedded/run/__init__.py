@@ -1,4 +1,4 @@
-"""`./dev run`: runs the watcher as a local process. By default, it uses the embedded control plane.
+"""`./dev run`: runs the watcher as a local process. By default, the watcher uses the embedded control plane.
 
 With `--cluster`, the watcher uses a cluster of the user. The command also installs the platform's objects in
 the cluster, for example CRDs and admission policies.

@@ -26,7 +26,7 @@ from embedded.run.record import SUPERVISOR, InstanceRecord, live_record
 from embedded.run.state_folder import StateFolder
 
 POLL_S = 0.05
-# Longer than the sum of the grace periods of the watcher and the control plane.
+# This time is longer than the grace periods of the watcher and the control plane together.
 STOP_TIMEOUT_S = 120.0
 
 
@@ -108,7 +108,7 @@ def _require_live_record(folder: StateFolder) -> InstanceRecord:
 
 
 def _ensure_shell_tools(record: InstanceRecord) -> InstanceRecord:
-    """Download or build missing tools for the user's shell. Returns a record that includes these tools."""
+    """Download or build the tools that the user's shell needs. Returns a record that includes these tools."""
     missing = [name for name in SHELL_TOOLS if name not in record.tools]
     if not missing:
         return record

@@ -14,7 +14,7 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from embedded.toolchain.tools import CONTROL_PLANE_TOOLS, ENGINE, NODE_TOOLS, STACK_TOOLS
 
-# The tools that users need in their shell. The instance itself may not need them.
+# The tools that users need in their shell. The instance itself does not need all of them.
 SHELL_TOOLS = ("kubectl", "pulumi-language-python")
 
 _NAME = "tools"
@@ -41,10 +41,11 @@ def later_tools(context: str | None) -> tuple[str, ...]:
 
 
 def ensure_startup_tools(context: str | None) -> dict[str, Path]:
-    """The paths of the startup tools, by name. Downloads or builds missing tools.
+    """The paths of the startup tools, keyed by name. Downloads or builds missing tools.
 
     The warm engine is optional. If it is already on this machine, the result contains it. If the Pulumi CLI
-    has to be built, the warm engine is built too. If only this build fails, this function prints the error.
+    has to be built, the warm engine is built too. If only the build of the warm engine fails, this function
+    prints the error.
     """
     names = startup_tools(context)
     try:

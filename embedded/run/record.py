@@ -45,7 +45,10 @@ class ProcessIdentity:
 
 @dataclass(frozen=True)
 class InstanceRecord:
-    """The data that programs need to connect to a running `./dev run`, and its processes by name."""
+    """The data that programs need to connect to a running `./dev run`.
+
+    `processes` is keyed by the process name.
+    """
 
     kubeconfig: str
     backend_url: str
@@ -71,7 +74,7 @@ class InstanceRecord:
         write_private(path, json.dumps(asdict(self), indent=2))
 
     def live_pids(self) -> dict[str, int]:
-        """The ids of the processes that are running, by name."""
+        """The IDs of the processes that are running, keyed by name."""
         return {name: identity.pid for name, identity in self.processes.items() if identity.is_alive()}
 
 

@@ -57,7 +57,7 @@ class StateFolder:
 
     @property
     def tools_log(self) -> Path:
-        """The log of the process that gets the tools that `./dev run` does not need to start."""
+        """The log of the background process that downloads or builds the later tools."""
         return self.logs / "tools.log"
 
     @property

@@ -109,7 +109,7 @@ class Supervisor:
         return self._later.progress() if self._later else ""
 
     def stop(self) -> None:
-        """Stop all processes. The watcher stops before the control plane, because it sends requests to it."""
+        """Stop all processes. The watcher stops first, because it sends requests to the control plane."""
         self._closing.close()
 
     def _start(self) -> None:
@@ -167,7 +167,7 @@ class Supervisor:
     def _start_watcher(self) -> None:
         env = {**os.environ, **environment_variables(self._folder, self.record)}
         env["KUBECONFIG"] = str(self._folder.watcher_kubeconfig)
-        # The file may not exist yet. The watcher uses the Pulumi CLI until it exists.
+        # If this file does not exist yet, the watcher uses the Pulumi CLI.
         env[BINARY_VARIABLE] = str(cached_path(TOOLS[ENGINE]))
         log = self._folder.watcher_log
         if log.exists():

@@ -1,7 +1,4 @@
-"""Runs the watcher as a local process.
-
-Restarts the watcher when it exits, as a kubelet restarts containers.
-"""
+"""Runs the watcher as a local process. Restarts it when it exits, as a kubelet restarts a container."""
 
 import sys
 import time

@@ -1,6 +1,6 @@
 """`python -m embedded.toolchain NAME…`: downloads or builds tools at low CPU priority.
 
-Progress goes to stderr.
+The program shows the progress on stderr.
 """
 
 import os

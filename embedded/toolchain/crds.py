@@ -15,7 +15,7 @@ from tenancy.base.manifest import Manifest
 _CRDS = MODULES / "crds"
 
 CRD_FILES: dict[str, ModuleFile] = {
-    # Read from the module that the gatekeeper binary is built from, so that both have the same version.
+    # These CRDs come from the Go module from which gatekeeper is built. So both have the same version.
     "gatekeeper": ModuleFile(
         MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3", "charts/gatekeeper/crds/*.yaml"
     ),

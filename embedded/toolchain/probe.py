@@ -60,7 +60,7 @@ def _version_output(tool: Tool, binary: Path) -> str:
 
 
 def _provider_version(binary: Path) -> str:
-    """The version of Pulumi's Kubernetes provider. Empty if the provider does not answer.
+    """The version of Pulumi's Kubernetes provider. Empty if the provider does not respond.
 
     The provider has no option that prints its version, so the version is requested over gRPC. When the
     provider starts, it prints the port of its gRPC service.

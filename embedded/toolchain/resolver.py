@@ -24,11 +24,11 @@ _LANGUAGE_HOST = "pulumi-language-python"
 def ensure_tools(
     names: Iterable[str] = tuple(TOOLS), *, built_together: Iterable[str] = ()
 ) -> dict[str, Path]:
-    """The paths of the binaries of these tools, by name. Downloads or builds missing tools.
+    """The paths of the binaries of these tools, keyed by name. Downloads or builds missing tools.
 
     The tools in `built_together` are optional. If such a tool is missing, it is built only if this call
-    builds another tool of the same Go module. Then most of its packages are compiled anyway. If the tool is
-    not built, the result does not contain it.
+    builds another tool of the same Go module. In this case, most of its packages are compiled anyway. If the
+    tool is not built, the result does not contain it.
 
     Shows the progress on stderr. Raises SetupFailed if a build fails.
     """
@@ -53,7 +53,10 @@ def ensure_tools(
 
 
 def present_tools(names: Iterable[str]) -> dict[str, Path]:
-    """The paths of the tools that are already on this machine, by name. Downloads and builds nothing."""
+    """The paths of the tools that are already on this machine, keyed by name.
+
+    Downloads and builds nothing.
+    """
     return {name: path for name in names if (path := present_tool(_tool(name)))}
 
 

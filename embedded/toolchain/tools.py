@@ -9,11 +9,13 @@ import json
 import platform
 import re
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from embedded.environment import ROOT
+from embedded.toolchain.compiler import COMPILER_FLAGS
 
 MODULES = ROOT / "toolchain"
 # The Go module of the warm engine. The Pulumi CLI is built from this module too, so that packages that both
@@ -21,6 +23,9 @@ MODULES = ROOT / "toolchain"
 ENGINE_FOLDER = ROOT / "engine"
 ENGINE: Final = "tenancy-engine"
 
+# The digest of the compiler flags that keys do not mention. Caches from before the flags became a part of the
+# key contain tools that were built with these flags.
+_FLAGS_WITHOUT_KEY: Final = "2f21d667aa2089b91cce54940dbcb75878185b283492c4bb15aef942ee4abd65"
 _PULUMI_SDK: Final = "github.com/pulumi/pulumi/sdk/v3"
 
 
@@ -77,15 +82,18 @@ class Tool:
         return sorted(path for path in paths if path.is_file())
 
 
-def cache_key(tool: Tool) -> str:
+def cache_key(tool: Tool, compiler_flags: Sequence[str] = COMPILER_FLAGS) -> str:
     """The name of the tool's folder in the cache.
 
-    The name depends on the tool's version, sources and fields such as `ldflags`, and on the system. It does
-    not depend on the path of the checkout.
+    The name depends on the tool's version, sources and fields such as `ldflags`, on the compiler flags, and
+    on the system. It does not depend on the path of the checkout. It does not depend on the version of Go
+    either: all versions that the go.mod allows build equivalent tools, so a new Go version causes no builds.
     """
     recipe = [tool.package, tool.ldflags]
     recipe += [f"{file.module}/{file.path}" for file in (*tool.embeds, *tool.companions)]
     recipe += [tool.tags] if tool.tags else []
+    flags = hashlib.sha256(json.dumps(compiler_flags).encode()).hexdigest()
+    recipe += [flags] if flags != _FLAGS_WITHOUT_KEY else []
     digest = hashlib.sha256(json.dumps(recipe).encode())
     for source in tool.sources:
         digest.update(source.relative_to(tool.folder).as_posix().encode() + b"\0" + source.read_bytes())

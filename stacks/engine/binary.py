@@ -8,19 +8,19 @@ from typing import Final
 
 from stacks.errors import EngineUnavailable
 
-# Environment variable with the path of the engine's program. `./dev run` sets it, because the program may not
-# exist yet when the watcher starts.
+# Environment variable with the path of the engine's program. `./dev run` sets it, because the program is
+# sometimes built only after the watcher has started.
 BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
 _BINARY: Final = "tenancy-engine"
 _TIMEOUT_S: Final = 30.0
 
 
 def engine_binary() -> str:
-    """The path of the program `tenancy-engine`. Raises EngineUnavailable if it is not installed."""
+    """The absolute path of the program `tenancy-engine`. Raises EngineUnavailable if it is not installed."""
     binary = os.environ.get(BINARY_VARIABLE) or shutil.which(_BINARY)
     if not binary or not os.access(binary, os.X_OK):
         raise EngineUnavailable(f"the program {_BINARY} is not installed")
-    return binary
+    return os.path.abspath(binary)
 
 
 def check_version(found: str) -> None:

@@ -16,19 +16,20 @@ import psutil
 import structlog
 
 from stacks.command import WORK_FOLDER_VARIABLE
-from stacks.engine.protocol import CANCEL, EVICT, STATUS, TERMINATE, Answer, answer_from_line
+from stacks.engine import protocol
+from stacks.engine.protocol import EVICT, STATUS, Answer, answer_from_line
 from stacks.errors import EngineCrashed, EngineGone, EngineUnavailable, without_secrets
 from tenancy.base.names import PROJECT
 
 log = structlog.get_logger(__name__)
 
-# `engine/secrets.go` reads the salt from this variable.
+# `engine/server.go` reads the salt from this variable.
 _SALT_VARIABLE: Final = "TENANCY_ENGINE_SALT"
 _START_S: Final = 60.0
 # A process that fails to start ends within this time.
 _END_S: Final = 1.0
-# The time in which a canceled operation must save the stack's state and end.
-_GRACE_S: Final = 10.0
+# The time in which the engine must answer a request that is not an operation.
+_ANSWER_S: Final = 10.0
 # The path of a unix socket has at most 108 bytes on Linux, and 104 on macOS.
 _SOCKET_PATH_MAX: Final = 103
 _CHUNK_BYTES: Final = 1 << 16
@@ -45,7 +46,7 @@ class EngineProcess:
         self._socket = str(folder / "engine.sock")
         if len(self._socket.encode()) > _SOCKET_PATH_MAX:
             raise EngineUnavailable(
-                f"the path of the socket {self._socket} is too long; use a shorter path as --run-dir"
+                f"the path of the socket {self._socket} is too long; set --run-dir to a shorter path"
             )
         self._folder = folder
         self.operations = 0
@@ -63,6 +64,8 @@ class EngineProcess:
                         WORK_FOLDER_VARIABLE: str(folder),
                         _SALT_VARIABLE: salt,
                     },
+                    # Pulumi looks for a Pulumi.yaml in the working folder and its parents.
+                    cwd="/",
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=output,
@@ -124,35 +127,20 @@ class EngineProcess:
     def _answer(self, connection: socket.socket, timeout_s: float) -> Answer | None:
         """Wait for the answer. After the timeout, cancel the operation and return None.
 
-        If the canceled operation does not end in time, terminate it. If it still does not end, kill the
-        process.
+        If the canceled operation does not end, the engine ends it by force. If this takes too long, too, kill
+        the process.
         """
-        is_timed_out = False
-        received = bytearray()
-        for limit_s, message in ((timeout_s, CANCEL), (_GRACE_S, TERMINATE), (_GRACE_S, None)):
-            deadline = time.monotonic() + limit_s
-            while not received.endswith(b"\n"):
-                connection.settimeout(max(deadline - time.monotonic(), 0.001))
-                try:
-                    chunk = connection.recv(_CHUNK_BYTES)
-                except TimeoutError:
-                    break
-                if not chunk:
-                    raise ConnectionResetError("it closed the connection")
-                received += chunk
-            else:
-                return None if is_timed_out else answer_from_line(received)
-            is_timed_out = True
-            if message is not None:
-                connection.sendall(message)
-        # The operation does not end, although the engine was told to terminate it. So kill the process.
-        self.kill()
+        if line := _received_line(connection, timeout_s):
+            return answer_from_line(line)
+        _cancel(connection)
+        if not _received_line(connection, 2 * protocol.GRACE_S):
+            self.kill()
         return None
 
     def evict_providers(self) -> None:
         """Make the next operation start a new provider process."""
         with contextlib.suppress(EngineGone, EngineCrashed):
-            self.run(EVICT, _GRACE_S)
+            self.run(EVICT, _ANSWER_S)
 
     def status(self) -> Mapping[str, Any]:
         """The state of the engine, such as the stacks of the running operations.
@@ -160,7 +148,7 @@ class EngineProcess:
         Empty if the engine does not answer.
         """
         with contextlib.suppress(EngineGone, EngineCrashed):
-            answer = self.run(STATUS, _GRACE_S)
+            answer = self.run(STATUS, _ANSWER_S)
             return answer.status if answer else {}
         return {}
 
@@ -168,11 +156,13 @@ class EngineProcess:
         """Cancel all running operations. Each waiting call of `run` then returns an answer."""
         with self._guard:
             for connection in self._connections:
-                with contextlib.suppress(OSError):
-                    connection.sendall(CANCEL)
+                _cancel(connection)
 
     def finish(self, wait_s: float = 0.0) -> None:
-        """Make the process end when its running operations have ended. Wait for the end, at most `wait_s`."""
+        """Make the process end when its running operations have ended.
+
+        Wait at most `wait_s` until the process has ended.
+        """
         with contextlib.suppress(ProcessLookupError):
             self._process.terminate()
         end = threading.Thread(target=self._await_end, name="engine-end", daemon=True)
@@ -182,6 +172,7 @@ class EngineProcess:
     def close(self, timeout_s: float) -> None:
         """Cancel the running operations, and end the process. After `timeout_s`, kill the process."""
         assert self._process.stdin is not None
+        self.cancel_all()
         with contextlib.suppress(OSError):
             self._process.stdin.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
@@ -233,3 +224,25 @@ class EngineProcess:
             self.kill()
             raise EngineUnavailable(f"the engine ended before it was ready: {problem}") from None
         return version.removeprefix("v")
+
+
+def _received_line(connection: socket.socket, timeout_s: float) -> bytes | None:
+    """The line that the engine sends. None if the line is not complete after `timeout_s`."""
+    received = bytearray()
+    deadline = time.monotonic() + timeout_s
+    while not received.endswith(b"\n"):
+        connection.settimeout(max(deadline - time.monotonic(), 0.001))
+        try:
+            chunk = connection.recv(_CHUNK_BYTES)
+        except TimeoutError:
+            return None
+        if not chunk:
+            raise ConnectionResetError("it closed the connection")
+        received += chunk
+    return bytes(received)
+
+
+def _cancel(connection: socket.socket) -> None:
+    """Cancel the operation of the connection. The engine still sends an answer."""
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)

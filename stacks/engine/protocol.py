@@ -15,9 +15,8 @@ from tenancy.registrations import PROVIDER_VERSION, TENANT_TYPE, registrations
 EVICT = b'{"operation":"evict"}\n'
 STATUS = b'{"operation":"status"}\n'
 
-# Lines that the client can send while it waits for the answer to its operation.
-CANCEL = b"cancel\n"
-TERMINATE = b"terminate\n"
+# The time in which a canceled operation must save the stack's state and end. Then it is ended by force.
+GRACE_S = 10.0
 
 
 class ErrorKind(StrEnum):
@@ -58,6 +57,7 @@ def request_line(operation: Operation) -> bytes:
         "message": operation.message,
         "config": config | (record_config(operation.record) if operation.record else {}),
         "refresh": operation.refresh,
+        "graceSeconds": GRACE_S,
         "program": _program(operation.desired) if operation.desired else {},
     }
     return json.dumps(request, separators=(",", ":")).encode() + b"\n"

@@ -96,7 +96,7 @@ class WarmEngine:
     def evict_providers(self) -> None:
         """Make the next operation start a new provider process.
 
-        A provider process knows only the kinds that the cluster served when the process started.
+        A provider process supports only the kinds that the cluster served when the process started.
         """
         with self._guard:
             process = self._process
@@ -145,7 +145,7 @@ class WarmEngine:
             return [*self._replaced, *([self._process] if self._process else ())]
 
     def _current(self) -> EngineProcess:
-        """The process that accepts new operations. Starts a process if there is none."""
+        """The process that accepts new operations. Starts a process if no such process is running."""
         with self._guard:
             if self._process and not self._process.is_running:
                 log.warning("engine ended", pid=self._process.pid, output=self._process.log_tail())

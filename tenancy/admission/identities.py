@@ -12,7 +12,7 @@ from tenancy.base.kinds import RBAC_GROUP
 from tenancy.base.manifest import Manifest
 
 # The rights that the policies compare: API group, resource, verb, and whether the right is for all
-# namespaces. They are rights that a tenant's admin has and an operator lacks, and rights outside the tenant.
+# namespaces. The rights in one namespace are rights that a tenant's admin has and an operator lacks.
 # The list is short, because the API server allows only two authorization checks in one expression, and about
 # 28 in one policy.
 COMPARED_RIGHTS: Final = (
@@ -52,10 +52,10 @@ def identity_policies(is_platform: str) -> list[Manifest]:
 def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
     """The policy for the ServiceAccounts of pods and pod templates.
 
-    The policy does not check pods that Kubernetes controllers create, because it has already checked their
-    templates. A user who changes a pod or a template decides which program runs with the rights of the
-    ServiceAccount. So the policy checks every change of a pod spec, even if the ServiceAccount stays the
-    same.
+    The policy does not check pods that Kubernetes controllers create, because it has already checked the
+    templates of these pods. A user who changes a pod or a template decides which program runs with the rights
+    of the ServiceAccount. So the policy checks every change of a pod spec, even if the ServiceAccount stays
+    the same.
     """
     return policy(
         "tenancy-pod-accounts",

@@ -161,8 +161,8 @@ def _is_platform_key(key: str) -> str:
 def _same_values(before: str, after: str, is_relevant: Callable[[str], str]) -> str:
     """A CEL expression that is true if two maps have the same relevant keys with the same values.
 
-    `before` and `after` are CEL variables with the maps. `is_relevant` takes the name of a CEL variable that
-    contains a key, and returns a CEL expression. The expression is true if the key is relevant.
+    `before` and `after` are CEL variables with the maps. The argument of `is_relevant` is the name of a CEL
+    variable that contains a key. `is_relevant` returns a CEL expression that is true if the key is relevant.
     """
     old, new = f"variables.{before}", f"variables.{after}"
     return (

@@ -42,9 +42,9 @@ from tenancy.base.manifest import Manifest
 
 # Members of these groups may run `pulumi up` by hand, so the policies let them change managed objects.
 OPERATOR_GROUPS: Final = ("system:masters", "tenancy:operators")
-# The ServiceAccounts of the integrations' controllers, and the API group and resource of one kind that each
-# controller writes. The policies let these controllers write managed objects, because they write the status
-# of managed objects and create copies of them.
+# The keys are the ServiceAccounts of the integrations' controllers. Each value is the API group and the
+# resource of a kind that the controller writes. The policies let these controllers write managed objects,
+# because the controllers write the status of managed objects and create copies of managed objects.
 _INTEGRATIONS: Final = {
     "system:serviceaccount:gatekeeper-system:gatekeeper-admin": (
         *("constraints.gatekeeper.sh", "tenantimageregistries"),
@@ -79,7 +79,7 @@ def admission_manifests(watcher: str, operators: Sequence[str] = OPERATOR_GROUPS
         *scheduling_policies(),
         *watcher_namespace_policies(watcher),
         *watcher_object_policies(watcher),
-        # Keep these policies last. The tests wait until they are in effect, because they are created last.
+        # Keep these policies last. The tests wait only until the last policies are in effect.
         *workload_policies(),
     ]
 

@@ -75,9 +75,9 @@ def _pod_status() -> list[Manifest]:
 
 
 def _other_conditions(version: str) -> str:
-    """A CEL expression that returns the pod's conditions, except conditions that its readiness gates name.
+    """A CEL expression that returns all conditions of the pod that its readiness gates do not name.
 
-    `version` is `before` or `after`.
+    `version` is `before` or `after`, the CEL variable with the status before or after the request.
     """
     return f"variables.{version}.?conditions.orValue([]).filter(c, !(c.type in variables.gates))"
 
@@ -102,7 +102,10 @@ def _controlled_status() -> list[Manifest]:
 
 
 def _lacks_everywhere(group: str, resource: str) -> str:
-    """A CEL expression that is true if the sender has no right to write this status in all namespaces."""
+    """A CEL expression that is false if the sender can write the status of this resource in all namespaces.
+
+    Otherwise, it is true.
+    """
     held = [holds_everywhere(group, resource, verb, "status") for verb in ("update", "patch")]
     return f"!({' || '.join(held)})"
 

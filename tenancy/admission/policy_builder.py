@@ -44,7 +44,7 @@ KUBERNETES: Final = (
 # The PriorityClasses of Kubernetes' own components.
 SYSTEM_CLASSES: Final = ("system-cluster-critical", "system-node-critical")
 # The components of Kubernetes that write objects in all namespaces: the API server, the scheduler, kubelets,
-# and all controllers. Cluster administrators are treated like them.
+# and all controllers. The policies treat cluster administrators in the same way.
 _SYSTEM_USERS: Final = (*KUBERNETES, "system:kube-scheduler")
 _SYSTEM_GROUPS: Final = ("system:nodes", "system:masters", "system:serviceaccounts:kube-system")
 
@@ -62,11 +62,13 @@ def policy(
 ) -> list[Manifest]:
     """A ValidatingAdmissionPolicy and its binding.
 
-    `variables` and `conditions` map names to CEL expressions. The API server evaluates `checks` only for
-    requests for which all `conditions` are true. `namespaces` is a label selector. If `namespaces` is None,
-    the policy applies to all namespaces. If `parameters` is set, the API server evaluates `checks` once for
-    each object of this kind, and `params` is the object. If `parameter_name` is also set, only the
-    cluster-scoped object with this name is used. If it does not exist, the API server rejects all requests.
+    `variables` and `conditions` map names to CEL expressions. The API server evaluates `checks` only if all
+    `conditions` are true for the request. `namespaces` is a label selector. If `namespaces` is None, the
+    policy applies to all namespaces.
+
+    If `parameters` is set, the API server evaluates `checks` once for each object of this kind. The CEL
+    variable `params` contains the object. If `parameter_name` is also set, only the cluster-scoped object
+    with this name is used. If that object does not exist, the API server rejects all requests.
     """
     match: Manifest = {"resourceRules": rules}
     if namespaces:
@@ -195,7 +197,10 @@ def list_check(field: str, value: str, annotation: str) -> Manifest:
 
 
 def named_expressions(expressions: Mapping[str, str]) -> list[Manifest]:
-    """CEL expressions in the format of `variables` and `matchConditions`. The keys are their names."""
+    """CEL expressions in the format of the policy fields `variables` and `matchConditions`.
+
+    The keys of `expressions` are the names of the expressions.
+    """
     return [{"name": name, "expression": expression} for name, expression in expressions.items()]
 
 

@@ -25,7 +25,7 @@ from tenancy.base.manifest import Manifest
 from tenancy.objects.policy_annotations import NODE_POOL, PRIORITY_CLASSES, TOLERATIONS
 
 # Kubernetes adds tolerations with these keys to pods. Taints with these keys describe the state of a node.
-# They do not restrict who may use the node.
+# These taints do not restrict who may use the node.
 _DEFAULT_TOLERATIONS: Final = [
     f"node.kubernetes.io/{name}"
     for name in (

@@ -1,7 +1,7 @@
 """Admission policies for AISessions, and for their Jobs and pods.
 
-`spec.tenantRef` must name the tenant that owns the namespace. These policies do not prevent changes of the
-spec after a session has started. A rule in the CRD prevents them.
+`spec.tenantRef` must name the tenant that owns the namespace. These policies do not check whether the spec
+changes after a session has started. A rule in the CRD prevents such changes.
 
 The watcher computes the result of a session from its Job and its pod. So users must not change these objects,
 and must not run commands in the pod. A request that runs a command in a pod contains the name of the pod, but

@@ -4,7 +4,8 @@
 the annotation. Each annotation names a user and a generation of the Tenant. The policy compares this
 generation with the generation of the Tenant after the request:
 
-- If they are equal, the request must change the spec, and the user must be the sender of the request.
+- If the two generations are equal, the request must change the spec, and the user must be the sender of the
+  request.
 - The policy rejects an annotation with a later generation.
 - The policy accepts an annotation with an earlier generation, such as the annotation in a restored backup.
   The watcher ignores such an annotation.
@@ -88,8 +89,8 @@ def spec_author_policies() -> list[Manifest]:
 def spec_author_mutations(kind: Kind) -> list[Manifest]:
     """The mutating policy and its binding. `kind` is the served version of MutatingAdmissionPolicy.
 
-    If the request already contains an annotation that names the sender, the policy does not replace it,
-    because it can contain a message.
+    If the request already contains an annotation that names the sender, the policy keeps this annotation,
+    because the annotation can contain a message.
     """
     metadata = {"name": _NAME}
     spec = {
@@ -138,5 +139,5 @@ def spec_author_mutations(kind: Kind) -> list[Manifest]:
 
 
 def _annotation(version: str) -> str:
-    """A CEL expression for the annotation of `object` or `oldObject`. An empty string if it is missing."""
+    """A CEL expression that returns the annotation of `object` or `oldObject`, or an empty string."""
     return f"{version}.metadata.?annotations[?{cel_string(SPEC_AUTHOR_ANNOTATION)}].orValue('')"

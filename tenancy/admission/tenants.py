@@ -80,8 +80,8 @@ def _privileged_settings() -> list[Manifest]:
 def _status(watcher: str) -> list[Manifest]:
     """The policy for the status of Tenants. Only the watcher and users with an additional verb can write it.
 
-    The watcher and the web page trust the status, for example the authors of the spec in it. A cluster
-    administrator has all verbs, and can repair a status.
+    The watcher and the web page trust the status. For example, they trust the authors of spec changes in the
+    status. A cluster administrator has all verbs, and can repair a status.
     """
     return policy(
         "tenancy-status",

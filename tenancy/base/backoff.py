@@ -15,7 +15,7 @@ class Backoff:
     last_s: float
 
     def wait_s(self, failures: int) -> float:
-        """The delay before a retry in seconds. `failures` is 0 for the first retry, 1 for the second, etc."""
+        """The delay before a retry, in seconds. `failures` is 0 for the first retry and 1 for the second."""
         return min(self.first_s * 2.0 ** min(failures, _MAX_DOUBLINGS), self.last_s)
 
 

@@ -122,13 +122,19 @@ def joined_problems(problems: Sequence[str]) -> str:
 
 
 def _shortened(text: str) -> str:
-    """The text. If it is longer than `_MAX_LENGTH`, only its start and its end, with `…` between them."""
+    """The text, shortened if it is longer than `_MAX_LENGTH`.
+
+    A shortened text contains only the start and the end of the text, with `…` between them.
+    """
     half = _MAX_LENGTH // 2
     return text if len(text) <= _MAX_LENGTH else f"{text[:half]} … {text[-half:]}"
 
 
 def combined(rejections: Sequence[Rejection]) -> Rejection:
-    """A copy of the first rejection whose message lists all rejections. `rejections` must not be empty."""
+    """A copy of the first rejection, with a message that lists all rejections.
+
+    `rejections` must not be empty.
+    """
     first, *others = rejections
     return type(first)(first.field, first.problem, others)
 

@@ -45,7 +45,7 @@ class Kind(NamedTuple):
         return f"{self.plural}.{self.group}"
 
     def path(self, namespace: str = "", name: str = "", subresource: str = "") -> str:
-        """The API path of an object. If `name` is empty, the path of the list of objects."""
+        """The API path of an object. If `name` is empty, the result is the path of the list of objects."""
         root = f"/apis/{self.api_version}" if "/" in self.api_version else f"/api/{self.api_version}"
         namespace_part = f"/namespaces/{namespace}" if self.is_namespaced and namespace else ""
         name_part = "".join(f"/{part}" for part in (name, subresource) if part)
@@ -135,7 +135,7 @@ INTEGRATION_KINDS: Final[dict[str, tuple[Kind, ...]]] = {
 }
 OPTIONAL_KINDS: Final = tuple(kind for kinds in INTEGRATION_KINDS.values() for kind in kinds)
 
-# The kinds of objects that name the hosts of a tenant. The cluster may lack some of these kinds.
+# The kinds of objects that contain hosts of a tenant. Not every cluster serves all of these kinds.
 HOST_KINDS: Final = (
     Kind("networking.k8s.io/v1", "Ingress", "ingresses"),
     *(

@@ -1,4 +1,4 @@
-"""Kubernetes objects as dicts, and their keys. The desired and live versions of an object share a key."""
+"""Kubernetes objects as dicts, and their keys. The desired object and the live object have the same key."""
 
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple

@@ -13,7 +13,8 @@ class Model(BaseModel):
 class StoredModel(Model):
     """A frozen model that ignores unknown fields.
 
-    The watcher stores such models. After a downgrade, an older version must still be able to read them.
+    The watcher stores such models. After a downgrade, an older version of the watcher must still be able to
+    read them.
     """
 
     model_config = ConfigDict(extra="ignore")

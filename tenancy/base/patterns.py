@@ -1,4 +1,4 @@
-"""Regular expressions for fields, and the text that explains each of them in a message."""
+"""Regular expressions for fields. A text for each expression describes the valid values in messages."""
 
 from typing import Final
 

@@ -17,7 +17,7 @@ class Reason(StrEnum):
     REPAIRED = "Repaired"
     DRIFT_FOUND = "DriftFound"
     DRIFT_REPAIRED = "DriftRepaired"
-    # An Event about RoleBindings of subjects that left the spec.
+    # An Event about the RoleBindings of subjects that are no longer in the spec.
     ACCESS_REMOVED = "AccessRemoved"
     # The condition Isolated.
     CHECKS_PASSED = "ChecksPassed"

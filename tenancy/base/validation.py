@@ -79,7 +79,7 @@ def raise_problems(problems: Iterable[tuple[FieldPath, str]]) -> None:
 
 
 def structure_problems(node: Any, root: str) -> list[Problem]:
-    """Problems that are errors in every field: values that are nested too deeply, and invalid Unicode text.
+    """Problems that can occur in every field: values that are nested too deeply, and invalid Unicode text.
 
     `root` is the path of `node`. Call this function before any recursive function, because deeply nested
     values would exceed Python's recursion limit. This function itself is not recursive.
@@ -176,7 +176,7 @@ _TEXTS: Final[Mapping[str, Callable[[Mapping[str, Any], Any], str]]] = {
 
 
 def _unit(context: Mapping[str, Any]) -> tuple[str, str]:
-    """The singular and the plural of the unit of a value's length, such as `("item", "items")` for a list."""
+    """The unit of a value's length, in singular and plural. For a list, it is `("item", "items")`."""
     field_type = context.get("field_type")
     return _CHARACTERS if field_type is None else _ENTRIES.get(field_type, _ITEMS)
 
@@ -186,7 +186,7 @@ def _counted(count: int, unit: tuple[str, str]) -> str:
 
 
 def _shown(value: Any) -> str:
-    """The value as text for a message, truncated if it is long. For a list or mapping, only its type."""
+    """The value as text for a message, truncated if it is long. A list or mapping is shown as its type."""
     if value is None:
         return "null"
     if isinstance(value, bool):

@@ -66,12 +66,15 @@ def deleted_tenant(tenant: Manifest, updates: Sequence[dict[str, Any]]) -> Delet
 
 
 def deleter_annotation(tenant: Manifest, user: str) -> str:
-    """The value of the annotation if `user` deletes the Tenant: UID:USER."""
+    """The value of the annotation, in the format UID:USER. `user` is the user who deletes the Tenant."""
     return f"{tenant['metadata']['uid']}{SEPARATOR}{user}"
 
 
 def deleter(tenant: Manifest) -> str:
-    """The user in the annotation. Empty if it is missing, or contains the uid of another Tenant."""
+    """The user in the Tenant's annotation.
+
+    Empty if the Tenant has no annotation, or if the annotation contains the uid of another Tenant.
+    """
     value = (tenant["metadata"].get("annotations") or {}).get(DELETER_ANNOTATION, "")
     uid, _, user = str(value).partition(SEPARATOR)
     return user if uid == tenant["metadata"]["uid"] else ""

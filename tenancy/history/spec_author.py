@@ -56,7 +56,7 @@ class SpecAuthor:
 
 
 def author_annotation(tenant: Manifest, user: str, message: str = "") -> str:
-    """The value of the annotation if `user` writes the spec.
+    """The value of the annotation that names `user` as the author of the spec.
 
     `tenant` is the Tenant that the API server returns for a dry run of the write. The result is empty if the
     user name is empty or contains a line break.
@@ -74,7 +74,7 @@ def spec_author(tenant: Manifest, previous: Manifest | None = None) -> SpecAutho
 
     `previous` is the Tenant before the last change to the spec. If `previous` already has the annotation, the
     annotation was not written together with the spec, and the result is None. The admission policy prevents
-    this case, but the policy may not be installed.
+    this case, but not every cluster has this policy.
     """
     metadata, annotation = tenant["metadata"], _annotation(tenant)
     author = _parsed(annotation)
@@ -125,7 +125,7 @@ def author_text(change: SpecChange) -> str:
 
 
 def unknown_author_text(manager: str) -> str:
-    """The text for an unknown author. It contains the field manager, which is no proof of the author."""
+    """The text for an unknown author. It contains the field manager, which is not proof of the author."""
     return f"unknown, via manager {manager}" if manager else "unknown"
 
 

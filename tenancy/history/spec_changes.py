@@ -36,7 +36,7 @@ def changes_in(status: Manifest | None) -> Changes:
 
 
 def with_changes(status: Manifest, changes: Changes) -> Manifest:
-    """A copy of the status that contains these changes. If `changes` is empty, the status itself."""
+    """A copy of the status that contains these changes. If `changes` is empty, returns `status` itself."""
     entries = [change.model_dump(by_alias=True, mode="json", exclude_none=True) for change in changes]
     return {**status, _FIELD: entries} if entries else status
 
@@ -47,7 +47,7 @@ def unrecorded_changes(status: Manifest | None) -> Changes:
 
 
 def noted_changes(tenant: Manifest, seen: Iterable[SeenVersion], now: str) -> Changes:
-    """The changes in the status, followed by newer changes. At most the newest 30 changes.
+    """The changes in the status, followed by newer changes. At most the newest 30 changes are returned.
 
     The newer changes come from `seen`. It contains each version of the Tenant that the watcher has received
     from the API server, together with the version before it. `now` is the time of a change whose time is
@@ -71,8 +71,10 @@ def with_result(
 ) -> Manifest:
     """A copy of the status in which the newest change to the spec has this result.
 
-    The function returns the status unchanged if it does not contain the change to the current spec, or if
-    this change already has the result `APPLIED` or `UNCHANGED` and the new result is not `APPLIED`.
+    Returns the status unchanged in two cases:
+
+    - The status does not contain the change that led to the current spec.
+    - This change already has the result `APPLIED` or `UNCHANGED`, and the new result is not `APPLIED`.
     """
     changes = changes_in(status)
     if not changes or changes[-1].generation != tenant["metadata"]["generation"]:

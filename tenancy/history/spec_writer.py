@@ -15,8 +15,9 @@ Path = tuple[str, ...]
 def spec_writer(tenant: Manifest, previous: Manifest | None = None) -> Manifest:
     """The managedFields entry of the manager that wrote the Tenant's current spec. Empty if it is unknown.
 
-    `previous` is the Tenant before the last change to the spec. If it is given, the result is the entry of
-    the manager that owns the changed fields. Otherwise, it is the newest entry that owns a field of the spec.
+    `previous` is the Tenant before the last change to the spec. If `previous` is given, the result is the
+    entry of the manager that owns the changed fields. Otherwise, the result is the newest entry that owns a
+    field of the spec.
     """
     entries = list(_spec_entries(tenant))
     if previous is None:
@@ -56,7 +57,10 @@ def _time(entry: Manifest) -> str:
 
 
 def _changed_paths(before: Any, after: Any, path: Path = ()) -> Iterator[Path]:
-    """The paths of the fields that differ between two specs. If a list differs, only the path of the list."""
+    """The paths of the fields that differ between two specs.
+
+    If a list differs, the result contains the path of the list, but no paths of its items.
+    """
     if isinstance(before, dict) and isinstance(after, dict):
         for key in before.keys() | after.keys():
             yield from _changed_paths(before.get(key), after.get(key), (*path, key))

@@ -38,7 +38,8 @@ class Role(StrEnum):
     WRITER = "writer"
     # A user without any role.
     OUTSIDER = "outsider"
-    # The watcher itself. Its checks send no request. They only compare the policies that limit the watcher.
+    # The watcher itself. Its checks send no request. They only check that the policies that limit the watcher
+    # are unchanged.
     WATCHER = "watcher"
 
 
@@ -60,10 +61,10 @@ class Protection:
 
     - POLICY: the name of the ValidatingAdmissionPolicy
     - POD_SECURITY: the least strict Pod Security level that rejects the request
-    - RBAC: the verb that the user must not have. If it is empty, this is the verb of the request
+    - RBAC: the verb that the user must not have. If `name` is empty, it is the verb of the request
     - QUOTA, LIMITS: the name of the object
     - OBJECT: the kind and the name of an object that each namespace of the tenant has, such as
-      `NetworkPolicy default-deny-all`. If the name is `Namespace`, the object is the namespace itself
+      `NetworkPolicy default-deny-all`. If `name` is `Namespace`, the object is the namespace itself
     """
 
     layer: Layer

@@ -15,7 +15,7 @@ from tenancy.isolation.check import BASELINE, NAMESPACES, RESTRICTED, Layer, Pro
 # The protections that are missing or changed in the cluster, with a description of the problem.
 Problems = Mapping[Protection, str]
 
-# The field of a policy and of a binding that selects requests.
+# The name of the field that selects requests, in a policy and in a binding.
 _MATCH_FIELDS: Final = {VALIDATING_POLICY.kind: "matchConstraints", POLICY_BINDING.kind: "matchResources"}
 # The defaults that the API server sets in this field.
 _MATCH_DEFAULTS: Final = {
@@ -49,7 +49,10 @@ def policy_problems(live: Iterable[Manifest]) -> dict[Protection, str]:
 
 
 def _policy_problem(shipped: Manifest, live: Manifest | None) -> str:
-    """A text about the first difference, such as `does not exist`. Empty if there is no difference."""
+    """A text about the first difference between a shipped and a live policy. Empty if there is no difference.
+
+    For example, the text is `does not exist`.
+    """
     if live is None:
         return "does not exist"
     if path := next((path for path, _, _ in field_differences(shipped, live)), ""):
@@ -65,7 +68,7 @@ def _policy_problem(shipped: Manifest, live: Manifest | None) -> str:
 
 
 def object_problems(desired: DesiredState, live: Objects) -> dict[Protection, str]:
-    """The protections whose objects are missing or changed, with a description of the difference."""
+    """The protections whose objects are missing or changed, with a description of the first difference."""
     problems: dict[Protection, str] = {}
     for key, manifest in desired.by_key.items():
         if difference := object_drift(manifest, live.get(key)):

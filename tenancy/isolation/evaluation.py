@@ -62,14 +62,14 @@ class Answer(Model):
 
     @property
     def is_served(self) -> bool:
-        """Whether the API server serves the kind of object that the request names."""
+        """Whether the API server serves the kind of object in the request."""
         return self.status != HTTPStatus.NOT_FOUND or _NOT_SERVED not in self.message
 
 
 def is_lowered(check: Check, target: Target) -> bool:
     """Whether the tenant's Pod Security level allows the request of the check.
 
-    False if the check has a protection of another layer than POD_SECURITY.
+    False if the check has a protection in a layer other than POD_SECURITY.
     """
     order = list(PodSecurity)
     lowest = {BASELINE: PodSecurity.BASELINE, RESTRICTED: PodSecurity.RESTRICTED}
@@ -110,6 +110,9 @@ def attempt_outcome(check: Check, target: Target, answer: Answer) -> tuple[Outco
 
 
 def compared_outcome(check: Check, problems: Problems) -> tuple[Outcome, str]:
-    """FAILED if a protection of the check has a problem, otherwise PASSED, and a text that explains it."""
+    """The outcome of a check that sends no request, and a text that explains the outcome.
+
+    The outcome is FAILED if a protection of the check has a problem. Otherwise, the outcome is PASSED.
+    """
     found = [problems[protection] for protection in check.protections if protection in problems]
     return (Outcome.FAILED, "; ".join(found)) if found else (Outcome.PASSED, "as desired")

@@ -92,7 +92,7 @@ IDENTITY_CHECKS: Final = (
     ),
     Check(
         "role-anonymous",
-        "An admin grants rights to clients without a name",
+        "An admin grants rights to anonymous clients",
         Level.HOSTILE,
         Role.ADMIN,
         (policy("role-bindings"),),

@@ -118,7 +118,7 @@ MANAGED_CHECKS: Final = (
     ),
     Check(
         "managed-label",
-        "A user marks an own object as the platform's",
+        "A user labels an object as managed by the platform",
         Level.SELF_SERVICE,
         Role.OPERATOR,
         (_OBJECTS,),
@@ -126,7 +126,7 @@ MANAGED_CHECKS: Final = (
     ),
     Check(
         "tenant-label",
-        "A user marks an own object as another tenant's",
+        "A user labels an object as an object of another tenant",
         Level.SELF_SERVICE,
         Role.ADMIN,
         (_OBJECTS,),

@@ -44,7 +44,7 @@ def _compared(check_id: str, title: str, name: str) -> Check:
 NETWORK_CHECKS: Final = (
     _compared("network-default-deny", "Pods connect to other tenants", "default-deny-all"),
     _compared("network-isolation", "Pods of other tenants connect to the tenant", "tenant-isolation"),
-    _compared("network-intra-tenant", "A policy for the tenant names other tenants", "allow-intra-tenant"),
+    _compared("network-intra-tenant", "The tenant's own policy allows other tenants", "allow-intra-tenant"),
     _compared("network-dns", "Pods use DNS servers outside the cluster", "allow-dns"),
     _compared("network-shared", "Pods connect to namespaces of the platform", "allow-platform-shared"),
     Check(

@@ -41,7 +41,10 @@ def _quota(target: Target, name: str, resource: str) -> str:
 
 
 def _above_cpu_quota(target: Target) -> Request:
-    """A pod whose containers together exceed the CPU quota. Each container complies with the LimitRange."""
+    """A request for a pod whose containers together exceed the CPU quota.
+
+    Each container alone complies with the LimitRange.
+    """
     hard = quantity_value(_quota(target, "tenant-quota", "cpu"))
     amount = target.settings.limits.max.get("cpu", f"{hard + 1}")
     count = floor(hard / quantity_value(amount)) + 1
@@ -55,7 +58,7 @@ def _above_cpu_quota(target: Target) -> Request:
 def _above_storage_quota(target: Target) -> Request:
     _quota(target, "tenant-quota-storage", "requests.storage")
     if target.settings.storage_classes == ():
-        raise NotApplicable("the tenant may not use any storage class")
+        raise NotApplicable("storageClasses of the tenant is empty, so no storage class is allowed")
     return claim(target, resources={"requests": {"storage": "7Ei"}})
 
 
@@ -83,7 +86,7 @@ def _event(target: Target) -> Request:
 RESOURCE_CHECKS: Final = (
     Check(
         "quota-compute",
-        "A pod requests more CPU than the quota",
+        "A pod requests more CPU than the quota allows",
         Level.BASIC,
         Role.ADMIN,
         (Protection(Layer.QUOTA, "tenant-quota"), tenant_object(RESOURCE_QUOTA, "tenant-quota")),
@@ -91,7 +94,7 @@ RESOURCE_CHECKS: Final = (
     ),
     Check(
         "quota-storage",
-        "A claim requests more storage than the quota",
+        "A claim requests more storage than the quota allows",
         Level.BASIC,
         Role.ADMIN,
         (
@@ -102,7 +105,7 @@ RESOURCE_CHECKS: Final = (
     ),
     Check(
         "quota-objects",
-        "The tenant creates more objects than the quota",
+        "The tenant creates more objects than the quota allows",
         Level.BASIC,
         Role.ADMIN,
         (tenant_object(RESOURCE_QUOTA, "tenant-quota-objects"),),

@@ -48,31 +48,34 @@ class Target:
         return hostnames(self.name, self.settings)
 
     def live_name(self, kind: Kind) -> str:
-        """The name of a live object of this kind. Raises NotApplicable if there is none."""
+        """The name of a live object of this kind. Raises NotApplicable if there is no such object."""
         if kind not in self.live_names:
             raise NotApplicable(f"there is no {kind.kind} in {self.namespace}")
         return self.live_names[kind]
 
     def other_class(self, kind: Kind, setting: str, allowed: Sequence[str] | None) -> str:
-        """The name of a PriorityClass or RuntimeClass in the cluster that the tenant may not use.
+        """The name of a PriorityClass or RuntimeClass in the cluster that is forbidden for the tenant.
 
         `setting` is the name of the allow list, and `allowed` is its value. Raises NotApplicable if the
-        tenant may use every class.
+        tenant can use every class.
         """
         self.require_list(setting, allowed)
         for name in self.classes.get(kind, ()):
             if name not in (allowed or ()):
                 return name
-        raise NotApplicable(f"the cluster has no {kind.kind} that {setting} does not allow")
+        raise NotApplicable(f"the cluster has no {kind.kind} that is forbidden for the tenant")
 
     def require_list(self, setting: str, allowed: Sequence[str] | None) -> None:
-        """Raise NotApplicable if `allowed` is None, because then the tenant may use every value."""
+        """Raise NotApplicable if `allowed` is None, because the tenant can then use every value."""
         if allowed is None:
             raise NotApplicable(f"the tenant has no list {setting}, so every value is allowed")
 
     @property
     def foreign_address(self) -> str:
-        """An address outside the tenant's egress networks. Raises NotApplicable if they contain it."""
+        """An address outside the tenant's egress networks.
+
+        Raises NotApplicable if the egress networks contain `FOREIGN_ADDRESS`.
+        """
         for addresses in self.settings.network.egress or ():
             if ip_address(FOREIGN_ADDRESS) in ip_network(addresses.cidr):
                 raise NotApplicable(f"network.egress of the tenant contains {FOREIGN_ADDRESS}")
@@ -82,7 +85,7 @@ class Target:
     def admin_account(self) -> str:
         """The name of a ServiceAccount that has the role admin in its own namespace.
 
-        Raises NotApplicable if there is none.
+        Raises NotApplicable if there is no such ServiceAccount.
         """
         for subject in _subjects(self.desired, AccessRole.ADMIN, self.namespace):
             if subject["kind"] == SubjectKind.SERVICE_ACCOUNT and subject["namespace"] == self.namespace:
@@ -91,9 +94,10 @@ class Target:
 
 
 def actors(desired: DesiredState, writer: str = "") -> dict[Role, Actor]:
-    """The identity that sends the requests of each role. A role without subjects is missing.
+    """The identity that sends the requests of each role. The result contains no roles without subjects.
 
-    `writer` is the name of a user who can write Tenants. If it is empty, the role WRITER is missing.
+    `writer` is the name of a user who can write Tenants. If it is empty, the result does not contain the role
+    WRITER.
     """
     found = {Role.OUTSIDER: Actor(PROBE, namespace=desired.namespaces[0])}
     if writer:
@@ -104,7 +108,7 @@ def actors(desired: DesiredState, writer: str = "") -> dict[Role, Actor]:
             for namespace in desired.namespaces
             for subject in _subjects(desired, role, namespace)
         ]
-        # Prefer users. For a group, the checks need a user that does not exist.
+        # Prefer users to groups. For a group, the checks must send requests as a user who does not exist.
         if bound:
             found[Role(role.value)] = min(bound, key=lambda actor: (bool(actor.groups), _is_account(actor)))
     return found

@@ -30,7 +30,7 @@ _FOREIGN_HOST: Final = f"{PROBE}.invalid"
 def _load_balancer(target: Target, **spec: Any) -> Request:
     allowed = target.settings.service_types
     if allowed is not None and ServiceType.LOAD_BALANCER not in allowed:
-        raise NotApplicable("the tenant may not create Services of type LoadBalancer")
+        raise NotApplicable("serviceTypes of the tenant does not contain LoadBalancer")
     return service(target, type="LoadBalancer", **{"allocateLoadBalancerNodePorts": False, **spec})
 
 

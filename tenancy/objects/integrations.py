@@ -23,7 +23,7 @@ def integration_objects(
 ) -> tuple[list[Manifest], Mapping[str, tuple[str, ...]]]:
     """A pair: the objects whose kind the cluster serves, and the names of the missing CRDs.
 
-    The keys of the missing CRDs are names of integrations, such as `Istio`.
+    The CRDs are grouped by integration. The keys are names of integrations, such as `Istio`.
     """
     manifests: list[Manifest] = []
     missing_crds: dict[str, tuple[str, ...]] = {}

@@ -1,10 +1,12 @@
 """The ResourceQuota that limits the number of objects in one namespace.
 
 All tenants share etcd, which holds a few gigabytes. The quotas of a plan limit only some kinds. So each
-namespace gets one more ResourceQuota. It limits every other kind that a Role of the namespace can create.
+namespace gets one more ResourceQuota, `tenant-object-counts`. It limits every other kind that a Role of the
+namespace can create.
 
-- If a quota of the plan or the tenant contains `count/RESOURCE`, this ResourceQuota has no limit for it.
-- The namespaces of a tenant with more than 25 namespaces get lower limits. So the number of objects of the
+- If a quota of the plan or the tenant contains `count/RESOURCE`, `tenant-object-counts` has no limit for this
+  resource.
+- If a tenant has more than 25 namespaces, its namespaces get lower limits. So the number of objects of the
   whole tenant is limited too.
 - The platform's own objects do not use up the limits. Their number, rounded up, is added to the limits.
 """
@@ -92,7 +94,7 @@ def _limits(resources: set[str], other_limits: Mapping[str, Decimal], namespace_
     """
 
     def in_tenant(limit: int) -> int:
-        """The limit of one namespace, so that the sum over all namespaces is at most 25 times `limit`."""
+        """The limit of one namespace. The sum for all namespaces is at most 25 times `limit`."""
         return limit * _FULL_NAMESPACES // namespace_count
 
     def default(resource: str) -> int:

@@ -31,7 +31,7 @@ ALLOWED_ANNOTATIONS: Final = f"{POLICY_PREFIX}allowed-annotations"
 
 
 def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, str]:
-    """The annotations of every namespace of the tenant, which the admission policies read."""
+    """The annotations that the admission policies read. Every namespace of the tenant has them."""
     allow_lists: dict[str, Iterable[str] | None] = {
         REGISTRIES: settings.registries,
         PULL_POLICIES: settings.image_pull_policies,
@@ -46,7 +46,7 @@ def policy_annotations(tenant_name: str, settings: TenantSettings) -> dict[str, 
         ALLOWED_ANNOTATIONS: settings.allowed_annotations,
         EXTENDED_RESOURCES: _extended_resources(settings) or None,
         HOSTNAMES: hostnames(tenant_name, settings),
-        # The annotation can't express exceptions and ports, so CIDRs that have them are left out.
+        # The annotation can't express exceptions and ports, so CIDRs with exceptions or ports are left out.
         EGRESS_NETWORKS: [
             addresses.cidr
             for addresses in settings.network.egress or ()

@@ -27,7 +27,7 @@ def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: st
 
     Raises InvalidSpec in two cases:
 
-    - A quota limits the number of ResourceQuotas to less than the settings define for each namespace.
+    - A quota allows fewer ResourceQuotas than the settings define for each namespace.
     - A quota has the name `tenant-object-counts`, which is reserved for the platform.
     """
     if any(quota.name == OBJECT_COUNTS for quota in settings.quotas):
@@ -47,7 +47,8 @@ def resource_quotas(tenant: TenantModel, settings: TenantSettings, namespace: st
             hard = {
                 resource: _share(tenant, namespace, resource, amount) for resource, amount in hard.items()
             }
-        # If the limit on ResourceQuotas leaves no room for the platform's own ResourceQuota, raise it by 1.
+        # If the limit on ResourceQuotas does not include the platform's own ResourceQuota, raise the limit
+        # by 1.
         for resource in hard.keys() & QUOTA_KEYS:
             if quantity_value(hard[resource]) == _quota_count(settings):
                 hard[resource] = str(_quota_count(settings) + 1)
@@ -94,7 +95,7 @@ def shares(total: int, weights: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _share(tenant: TenantModel, namespace: str, resource: str, amount: str) -> str:
-    """The share of one namespace in the tenant's budget `amount` for a resource.
+    """One namespace's share of the tenant's budget for a resource. `amount` is the budget.
 
     Shares of CPU are multiples of a thousandth of a core. Shares of other resources are whole numbers.
     """

@@ -8,8 +8,8 @@ from tenancy.objects.roles import ROLE_RULES, role_name
 from tenancy.spec.access import AccessRole
 from tenancy.spec.extra_role_rules import PolicyRule, RoleRules
 
-# Permissions. The keys are pairs of API group and resource, and then verbs. The values are the names of the
-# objects to which the permission applies. An empty set means all objects.
+# Permissions: (API group, resource) → verb → names of the objects to which the permission applies. An empty
+# set of names means all objects.
 Grants = dict[tuple[str, str], dict[str, frozenset[str]]]
 
 
@@ -49,7 +49,7 @@ def _granted_names(rules: Iterable[Mapping[str, Any]]) -> Grants:
 def _first_excess(rule: PolicyRule, granted: Grants) -> tuple[str, str] | None:
     """The first field of the rule that grants more than the admin has, and a description of the problem.
 
-    `granted` are the permissions of the admin. None if the admin has all permissions that the rule grants.
+    None if the admin has all permissions that the rule grants. `granted` are the permissions of the admin.
     """
     names, verbs = frozenset(rule.resource_names), dict.fromkeys(rule.verbs)
     for group, resource in product(dict.fromkeys(rule.api_groups), dict.fromkeys(rule.resources)):

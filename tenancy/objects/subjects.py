@@ -53,10 +53,10 @@ def removed_subjects(
 ) -> set[Subject]:
     """The subjects of the last applied spec that are not in `subjects`.
 
-    A subject that only gets another role or other namespaces is not removed. The status of the Tenant
-    contains the subjects of the last applied spec. If an older version of the watcher wrote the status, it
-    lacks the subjects. In this case, the function uses the RoleBindings in `live`, which are the tenant's
-    objects before the update.
+    A subject that only gets another role or other namespaces does not count as removed. The status of the
+    Tenant contains the subjects of the last applied spec. If an older version of the watcher wrote the
+    status, the status lacks the subjects. In this case, the function uses the RoleBindings in `live`, which
+    are the tenant's objects before the update.
     """
     names, status = tuple(namespaces), tenant.get("status") or {}
     before = binding_subjects(status) if "subjects" in status else _bound_subjects(live)
@@ -69,7 +69,10 @@ def _bound_subjects(objects: Objects) -> set[Subject]:
 
 
 def _in_namespaces(subjects: Iterable[Subject], namespaces: tuple[str, ...]) -> set[Subject]:
-    """The subjects, with each service account without a namespace replaced by one for each namespace."""
+    """The subjects, each with a namespace if it is a service account.
+
+    A service account without a namespace becomes one subject for each of `namespaces`.
+    """
     return {
         each._replace(namespace=namespace)
         for each in subjects

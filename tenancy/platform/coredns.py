@@ -15,8 +15,8 @@ from tenancy.base.names import namespace_name
 from tenancy.base.platform_names import COREDNS_CONFIG_MAP, COREDNS_NAMESPACE, SHARED_NAMESPACE
 
 COREFILE_KEY: Final = "Corefile"
-# Every pod may resolve names in these namespaces. The empty string stands for names outside any namespace,
-# such as the cluster domain itself.
+# Every pod may resolve names in these namespaces. The empty string means names outside all namespaces, such
+# as the cluster domain itself.
 _SHARED_NAMESPACES: Final = ("", "default", "kube-system", SHARED_NAMESPACE)
 
 # The maximum size of the list of namespace groups, in bytes. A ConfigMap can contain 1 MiB, and the other
@@ -64,7 +64,7 @@ def corefile(namespace_groups: Iterable[Collection[str]], settings: CorednsSetti
     """The text of the Corefile. Each item of `namespace_groups` is a group, usually a tenant's namespaces.
 
     A pod can resolve the names in all namespaces of its group. If the groups do not fit into a ConfigMap, the
-    Corefile does not list all of them. `unlisted_groups` returns the number of the other groups.
+    Corefile lists only some of them. `unlisted_groups` returns the number of groups that are not listed.
     """
     settings = settings or CorednsSettings()
     group_lines, _ = _group_lines(namespace_groups)
@@ -157,14 +157,14 @@ def unlisted_groups(namespace_groups: Iterable[Collection[str]]) -> int:
 
 
 def _group_lines(namespace_groups: Iterable[Collection[str]]) -> tuple[list[str], list[str]]:
-    """The lines of the groups that the Corefile lists, and the lines that do not fit. A line is a group.
+    """The lines of the groups that the Corefile lists, and the lines of groups that do not fit.
 
-    A group is listed only if one of these reasons applies:
+    Each group has one line. Only these groups need a line:
 
-    - A group of several namespaces must be listed, because the name of a namespace does not show its tenant.
-      For example, `tenant-a-b` can belong to tenant `a` or to tenant `a-b`.
-    - A group with an adopted namespace must be listed. Otherwise, CoreDNS would treat the adopted namespace
-      as a namespace of the platform. So these groups are listed even if the list becomes too large.
+    - Groups of several namespaces, because the name of a namespace does not show its tenant. For example,
+      `tenant-a-b` can belong to tenant `a` or to tenant `a-b`.
+    - Groups with an adopted namespace. Otherwise, CoreDNS would treat the adopted namespace as a namespace of
+      the platform. So these groups are listed even if the list becomes too large.
     """
     adopted, others = [], []
     for group in namespace_groups:

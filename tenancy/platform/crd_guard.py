@@ -4,8 +4,8 @@ The policies apply to all clients, such as `pulumi destroy` and `kubectl delete`
 `platform.ai/allow-delete` on the CRD allows the deletion.
 
 Tenants are the parameters of the policies (`paramKind`). After a CRD is created, the API server needs up to
-half a minute until it can read Tenants as parameters. Until then, it rejects the deletion of the CRD, even if
-no Tenants exist.
+half a minute until it can read Tenants as parameters. Until then, the API server rejects the deletion of the
+CRD, even if no Tenants exist.
 """
 
 from typing import Final
@@ -32,10 +32,10 @@ def _guard(kind: Kind, is_strict: bool) -> list[Manifest]:
 
     If `is_strict` is false, the policy applies to the CRDs of both Tenant kinds. While Tenants of this kind
     exist, neither of the CRDs can be deleted. The policy also applies to a request that deletes all CRDs at
-    once. The strict policy does not match this request, because the request names no object.
+    once. The strict policy does not match such a request, because the request names no object.
 
     If the CRD of this kind has already been deleted, the API server cannot list Tenants of this kind. In this
-    case, the policy with `is_strict=False` allows the deletion of the other CRD.
+    case, the policy with `is_strict=False` allows the deletion of the CRD of the other Tenant kind.
     """
     metadata = {"name": f"tenancy-{'keep' if is_strict else 'keep-all'}-{kind.crd}"}
     names = {"resourceNames": [kind.crd]} if is_strict else {}

@@ -69,7 +69,7 @@ def _role(name: str, rules: Rules) -> Manifest:
 
 
 def _rules_for(manifests: Iterable[Manifest]) -> Rules:
-    """RBAC rules that grant `get` on these objects, by name."""
+    """RBAC rules that grant `get` on these objects. The rules list the names of the objects."""
     names: dict[Kind, list[str]] = {}
     for manifest in manifests:
         names.setdefault(kind_of(manifest), []).append(manifest["metadata"]["name"])

@@ -6,7 +6,7 @@ kinds:
 - the kinds of the objects that the platform creates for tenants
 - AISessions
 - the Jobs, pods and Events of AISessions
-- the kinds of objects that name hosts, and PodMetrics (only `list`)
+- the kinds of objects that contain hosts, and PodMetrics (only `list`)
 
 The rules for the first group are derived from the tables of kinds in `tenancy.base.kinds`, so they include
 new kinds automatically.

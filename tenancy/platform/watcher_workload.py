@@ -25,8 +25,8 @@ _USER: Final = 65532
 _RUN_VOLUME: Final = "/run/tenancy"
 _STORAGE: Final = "1Gi"
 _REPLICAS: Final = 2
-# The file of the usage database. It is on the volume, next to Pulumi's folder. Without a volume, the watcher
-# stores the usage in the backend.
+# The file of the usage database. It is on the volume, next to Pulumi's folder. Without a volume, the usage
+# database is lost when the pod is deleted.
 _USAGE_FILE: Final = "usage.db"
 # The memory of the watcher, the warm engine (a process that executes Pulumi operations) and its provider.
 _BASE_MEMORY_MI: Final = 512
@@ -138,6 +138,7 @@ def _pod(settings: PlatformSettings, *mounts: Manifest) -> dict[str, Any]:
 
 def _container(settings: PlatformSettings, mounts: Sequence[Manifest]) -> dict[str, Any]:
     own_mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "run", "mountPath": _RUN_VOLUME}]
+    usage_folder = settings.volume_folder or f"{_RUN_VOLUME}/watcher"
     memory_mi = _BASE_MEMORY_MI + _MEMORY_PER_WORKER_MI * settings.workers
     return {
         "name": "watcher",
@@ -147,6 +148,8 @@ def _container(settings: PlatformSettings, mounts: Sequence[Manifest]) -> dict[s
         "env": [
             {"name": "PULUMI_BACKEND_URL", "value": settings.backend},
             {"name": "HOME", "value": "/tmp"},
+            # For the command `tenancy usage` in the pod.
+            {"name": "TENANCY_USAGE_DB", "value": f"{usage_folder}/{_USAGE_FILE}"},
         ],
         "envFrom": [{"secretRef": {"name": settings.passphrase_secret}}],
         "ports": [{"name": HTTP_PORT_NAME, "containerPort": HTTP_PORT}],

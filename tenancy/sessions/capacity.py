@@ -65,10 +65,10 @@ def total_demand(demands: Iterable[Demand]) -> dict[str, Decimal]:
 
 
 def shortage(quotas: Iterable[Manifest], demand: Demand, reserved: Demand) -> Shortage | None:
-    """The first quota that does not allow a session with this demand. None if all quotas allow it.
+    """The first quota that does not allow a session with this demand. None if all quotas allow the session.
 
-    Kubernetes updates the status of a quota with a delay. `reserved` is the demand of sessions that have
-    started, but that the status does not include yet.
+    Kubernetes updates the status of a quota with a delay. So the status can lack sessions that have just
+    started. `reserved` is the demand of these sessions.
     """
     for quota in quotas:
         if not _applies_to_sessions(quota):

@@ -80,7 +80,10 @@ def is_job_of(job: Manifest, session: Manifest) -> bool:
 
 
 def selected_model(job: Manifest) -> str | None:
-    """The AI model of the session, from an environment variable of the Job's container. None if not set."""
+    """The AI model of the session, from an environment variable of the Job's container.
+
+    None if the variable is not set.
+    """
     for container in job["spec"]["template"]["spec"]["containers"]:
         for variable in container.get("env") or ():
             if container["name"] == CONTAINER and variable["name"] == _MODEL_VARIABLE:

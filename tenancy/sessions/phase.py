@@ -66,7 +66,7 @@ def status_from_job(
 def with_execution_time(status: AISessionStatus) -> AISessionStatus:
     """A copy of the status with `results.metrics.executionTime`.
 
-    If the start time or the completion time is not set, the status itself.
+    Returns the status unchanged if the start time or the completion time is not set.
     """
     if not status.start_time or not status.completion_time:
         return status
@@ -144,7 +144,10 @@ def _unfinished_status(previous: AISessionStatus, job: Manifest, pod: Manifest |
 
 
 def _start_delay(pod: Manifest | None) -> tuple[str, str | None]:
-    """The reason why the pod does not run yet, and the message about it in the pod's status, if any."""
+    """The reason why the pod does not run yet, and a message about the reason from the pod's status.
+
+    The message is None if the pod's status contains none.
+    """
     status = (pod or {}).get("status") or {}
     for condition in status.get("conditions") or ():
         if condition["type"] == "PodScheduled" and condition["status"] == "False":

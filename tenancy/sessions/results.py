@@ -13,7 +13,10 @@ _TOKENS_MAX: Final = 2**63 - 1
 
 
 def results_from_message(message: str) -> SessionResults | None:
-    """The results in a termination message. None if it is empty. JSON fields of a wrong type are ignored."""
+    """The results in a termination message. None if the message is empty.
+
+    JSON fields of a wrong type are ignored.
+    """
     if not message.strip():
         return None
     parsed = _parsed_json(message)

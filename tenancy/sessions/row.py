@@ -1,6 +1,7 @@
 """The data of an AISession that `tenancy sessions`, `tenancy show` and the web page display.
 
-The data does not include the session's result, because some users may see the session but not its result.
+The data does not include the session's result, because not every user who can see the session may read its
+result.
 """
 
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ class SessionRow(Model):
     name: str
     tenant: str
     session_type: str
-    # The model that the session uses. Before the Job exists, the model in the spec, or empty if it has none.
+    # The model that the session uses. Before the Job exists, it is the model in the spec, which can be empty.
     ai_model: str = ""
     phase: SessionPhase
     # Empty if there is no reason, or the watcher has not reconciled the session yet.

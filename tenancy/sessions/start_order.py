@@ -49,12 +49,12 @@ def decision(
 ) -> StartDecision:
     """The sessions to start, and the reasons why the other sessions wait.
 
-    - `free_slots` is the number of sessions that may start now.
-    - `max_sessions` is the number of sessions that the tenant may run at the same time.
+    - `free_slots` is the number of sessions that can start now.
+    - `max_sessions` is the number of sessions that the tenant can run at the same time.
     - `quotas` contains the ResourceQuotas of each namespace. Kubernetes updates the status of a quota with a
       delay.
-    - `reserved` contains the demand of sessions that have started, but that the status of the quotas does not
-      include yet. The keys are namespaces.
+    - `reserved` contains the demand of sessions that have started, but are not included in the status of the
+      quotas yet. The keys are namespaces.
     """
     result = StartDecision()
     reserved_by_namespace = dict(reserved)

@@ -41,20 +41,22 @@ class RbacConfig(Model):
     groups: GroupNames = Field(default=(), description="Names of groups.")
     service_accounts: ServiceAccountNames = Field(
         default=(),
-        description="Service accounts, as `namespace/name` or as `name`. A `name` without a namespace means "
-        "the service account of this name in each of the tenant's namespaces.",
+        description="Service accounts, in the format `namespace/name` or `name`. If the namespace is "
+        "omitted, the entry applies to the service account with this name in each of the tenant's "
+        "namespaces.",
     )
 
 
 class Access(Model):
-    """The role of one subject (user, group or service account) in some or all of the tenant's namespaces."""
+    """Gives one subject (user, group or service account) a role in some or all of the tenant's namespaces."""
 
     kind: SubjectKind = Field(description="The kind of the subject.")
     name: Subject = Field(description="The name of the subject.")
     namespace: DnsLabel | None = Field(
         default=None,
-        description="The namespace of the service account. Allowed only if `kind` is `ServiceAccount`. If it "
-        "is omitted, the role is for the service account of this name in each of the tenant's namespaces.",
+        description="The namespace of the service account. This field is allowed only if `kind` is "
+        "`ServiceAccount`. If the field is omitted, the service accounts with this name in all of the "
+        "tenant's namespaces get the role.",
     )
     role: AccessRole = Field(
         default=AccessRole.VIEWER,

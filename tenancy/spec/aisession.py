@@ -22,7 +22,7 @@ _DURATION_ADVICE: Final = f"must be between 1s and {_DURATION_MAX_H}h, such as 9
 
 
 def duration_s(text: str) -> int:
-    """A duration in seconds. For `1h30m`, the result is 5400. Raises ValueError if `text` is no duration."""
+    """A duration in seconds. For `1h30m`, the result is 5400. Raises ValueError for an invalid text."""
     match = re.fullmatch(_DURATION, text)
     if not text or match is None:
         raise ValueError(f"{text!r} {_DURATION_ADVICE}")
@@ -130,19 +130,20 @@ class SessionResources(Model):
     )
 
     cpu: Annotated[Quantity, AfterValidator(_check_is_positive)] = Field(
-        default="500m", description="CPU request and limit."
+        default="500m", description="The CPU request and the CPU limit."
     )
     memory: Annotated[Quantity, AfterValidator(_check_is_positive)] = Field(
-        default="1Gi", description="Memory request and limit."
+        default="1Gi", description="The memory request and the memory limit."
     )
 
 
 class AISessionSpec(Model):
-    """The session to run. The spec can't be changed once the session has a Job or has ended."""
+    """The session to run. The spec can't be changed if the session has a Job or has ended."""
 
     tenant_ref: TenantRef = Field(description="The tenant that the session belongs to.")
     session_type: SessionType = Field(
-        description="The type of session. The platform's plans file sets the image and command of each type."
+        description="The type of the session. The platform's plans file defines the image and the command "
+        "of each type."
     )
     ai_model: Annotated[str, StringConstraints(min_length=1, max_length=253)] | None = Field(
         default=None,
@@ -151,16 +152,20 @@ class AISessionSpec(Model):
     )
     resources: SessionResources = Field(
         default=SessionResources(),
-        description="CPU and memory of the session. They count against the tenant's quota.",
+        description="The CPU and the memory of the session. Both count against the tenant's quota.",
     )
     timeout: Duration = Field(
-        default="30m", description="The time after which a session that has not ended is terminated."
+        default="30m",
+        description="The maximum duration of the session. If the session has not ended after "
+        "this time, it is terminated.",
     )
 
 
 class SessionMetrics(Model):
     tokens_used: Annotated[int, Field(ge=0, json_schema_extra={"format": "int64"})] | None = Field(
-        default=None, description="The number of tokens used, if the session reports it."
+        default=None,
+        description="The number of tokens that the session used. The field is set only if the "
+        "session reports this number.",
     )
     execution_time: str | None = Field(
         default=None, description="The time from start to completion, such as 12m3s."
@@ -177,19 +182,20 @@ class SessionResults(Model):
 class AISessionStatus(Model):
     phase: SessionPhase = Field(default=SessionPhase.PENDING, description="The phase of the session.")
     reason: str | None = Field(
-        default=None, description="Why the session is in this phase, as a single CamelCase word."
+        default=None, description="The reason why the session is in this phase, as a CamelCase word."
     )
-    message: str | None = Field(
-        default=None, description="Why the session is in this phase, in readable text."
-    )
+    message: str | None = Field(default=None, description="Details about the reason, as text for people.")
     job: str | None = Field(
-        default=None, description="The name of the Job that runs the session, once it is created."
+        default=None,
+        description="The name of the Job that runs the session. The field is empty until the Job is created.",
     )
     ai_model: str | None = Field(
-        default=None, description="The name of the model that the session uses, once its Job is created."
+        default=None,
+        description="The name of the model that the session uses. The field is empty until "
+        "the session's Job is created.",
     )
-    start_time: Timestamp | None = Field(default=None, description="When the session began to run.")
-    completion_time: Timestamp | None = Field(default=None, description="When the session ended.")
+    start_time: Timestamp | None = Field(default=None, description="The time when the session began to run.")
+    completion_time: Timestamp | None = Field(default=None, description="The time when the session ended.")
     results: SessionResults | None = Field(default=None, description="The session's output and metrics.")
 
 

@@ -123,7 +123,8 @@ def aisession_crd() -> Manifest:
     # of `resources` is `{}`.
     spec["properties"]["resources"]["default"] = {}
     schema = _object_schema(
-        "A task that an AI model performs for a tenant, run as a Job in one of the tenant's namespaces.",
+        "A task that an AI model performs for a tenant. A Job in one of the tenant's namespaces runs the "
+        "task.",
         spec,
         structural_schema(AISessionStatus),
         AISESSION_RULES,

@@ -33,7 +33,7 @@ def effective_settings(plan: Settings, tenant_spec: Settings) -> TenantSettings:
 
 
 def settings_from_plan(plan: Settings, tenant_spec: Settings) -> dict[str, Any]:
-    """The settings of the plan that the tenant does not override, as JSON. The keys are camelCase."""
+    """The settings of the plan that the tenant does not override, in JSON format. The keys are camelCase."""
     plan_fields, tenant_fields = _set_fields(plan), _set_fields(tenant_spec)
     kept = {name: value for name, value in plan_fields.items() if name not in tenant_fields}
     for name in _NESTED_MODELS:

@@ -143,19 +143,19 @@ class RoleRules(Model):
     """RBAC rules that are added to the Roles of the tenant."""
 
     admin: tuple[PolicyRule, ...] | None = Field(
-        default=None, max_length=32, description="Rules added to the Role `tenant-admin`."
+        default=None, max_length=32, description="Rules that are added to the Role `tenant-admin`."
     )
     operator: tuple[PolicyRule, ...] | None = Field(
         default=None,
         max_length=32,
-        description="Rules added to the Role `tenant-operator`. They can grant only permissions that "
-        "`tenant-admin` also has.",
+        description="Rules that are added to the Role `tenant-operator`. The rules can grant only "
+        "permissions that the Role `tenant-admin` also has.",
     )
     viewer: tuple[PolicyRule, ...] | None = Field(
         default=None,
         max_length=32,
-        description="Rules added to the Role `tenant-viewer`. They can grant only permissions that "
-        "`tenant-admin` also has.",
+        description="Rules that are added to the Role `tenant-viewer`. The rules can grant only permissions "
+        "that the Role `tenant-admin` also has.",
     )
 
     def of(self, role: str) -> tuple[PolicyRule, ...]:
@@ -165,7 +165,10 @@ class RoleRules(Model):
 
 
 def _is_in(resources: set[tuple[str, str]], group: str, resource: str) -> bool:
-    """Whether `resources` contains the resource. For `pods/log`, also whether it contains `pods`."""
+    """Whether `resources` contains the resource.
+
+    For a subresource such as `pods/log`, the result is also True if `resources` contains `pods`.
+    """
     return (group, resource) in resources or (group, resource.partition("/")[0]) in resources
 
 

@@ -7,12 +7,12 @@ from tenancy.base.model import Model
 
 
 class Istio(Model):
-    """Istio objects for the tenant. The watcher creates them if the cluster has Istio's CRDs."""
+    """Istio objects for the tenant. The watcher creates these objects if the cluster has Istio's CRDs."""
 
     enabled: bool | None = Field(
         default=None,
         description="If true, the tenant's pods get sidecars, and the watcher creates the tenant's Istio "
-        "objects. It creates a Gateway only if the tenant has `hostnames`.",
+        "objects. The watcher creates a Gateway only if the tenant has `hostnames`.",
     )
     gateway_selector: SelectorLabels | None = Field(
         default=None,
@@ -25,12 +25,12 @@ class Istio(Model):
     tls_secret: DnsLabel | None = Field(
         default=None,
         description="The name of the Secret with the TLS certificate for `hostnames`. The Secret must be in "
-        "the namespace of the gateway's pods. If it is omitted, the Gateway serves HTTP only.",
+        "the namespace of the gateway's pods. If this field is omitted, the Gateway serves only HTTP.",
     )
 
 
 class Gatekeeper(Model):
-    """Constraints for the tenant. The watcher creates them if the cluster has Gatekeeper's CRDs."""
+    """Constraints for the tenant. The watcher creates these objects if the cluster has Gatekeeper's CRDs."""
 
     enabled: bool | None = Field(
         default=None,
@@ -40,13 +40,14 @@ class Gatekeeper(Model):
 
 
 class Hnc(Model):
-    """A hierarchy of the tenant's namespaces. The watcher creates it if the cluster has HNC's CRDs."""
+    """A hierarchy of the tenant's namespaces. The watcher creates the hierarchy if HNC is installed."""
 
     enabled: bool | None = Field(
         default=None,
-        description="If true, one of the tenant's namespaces becomes the parent of all the others.",
+        description="If true, one of the tenant's namespaces becomes the parent of the tenant's other "
+        "namespaces.",
     )
     parent: DnsLabel | None = Field(
         default=None,
-        description="The parent namespace, as its `name` in `spec.namespaces`. Default: the first namespace.",
+        description="The `name` of the parent namespace in `spec.namespaces`. Default: the first namespace.",
     )

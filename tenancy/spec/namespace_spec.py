@@ -24,15 +24,15 @@ class NamespaceSpec(Model):
     )
     purpose: Purpose = Field(
         default=Purpose.DEVELOPMENT,
-        description="The purpose of the namespace. The namespace gets it as a label.",
+        description="The purpose of the namespace. The watcher adds the purpose as a label to the namespace.",
     )
     existing: DnsLabel | None = Field(
         default=None,
-        description="The full name of a namespace that already exists. The tenant adopts it, and no new "
-        "namespace is created. Requires `adopt: true`.",
+        description="The full name of a namespace that already exists. The tenant adopts this namespace "
+        "instead of creating a new one. This field requires `adopt: true`.",
     )
     weight: Annotated[int, Field(ge=1, le=1000)] = Field(
         default=1,
-        description="The weight of the namespace. With `quotaScope: Tenant`, each namespace gets a share of "
-        "the quotas in proportion to its weight.",
+        description="The weight of the namespace. If `quotaScope` is `Tenant`, each namespace gets a share "
+        "of the quotas in proportion to its weight.",
     )

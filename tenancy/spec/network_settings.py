@@ -44,7 +44,7 @@ class Addresses(Model):
         default=(),
         alias="except",
         max_length=64,
-        description="Smaller CIDRs inside `cidr` that are not part of the range.",
+        description="Smaller CIDRs inside `cidr`. Their addresses are not part of the range.",
     )
     ports: tuple[PortRange, ...] = Field(
         default=(), max_length=64, description="The allowed ports. Default: all ports."
@@ -61,12 +61,12 @@ class Addresses(Model):
 
 
 class Network(Model):
-    """Additional connections that are allowed. No setting disables the isolation between tenants."""
+    """Allows more connections to and from the tenant's pods. No field turns the tenant's isolation off."""
 
     ingress_controller: SelectorLabels | None = Field(
         default=None,
-        description="Labels of the namespace of the ingress controller. Pods in namespaces with these labels "
-        "can connect to the tenant's pods.",
+        description="Labels of the namespace in which the ingress controller runs. Pods in namespaces with "
+        "these labels can connect to the tenant's pods.",
     )
     monitoring: SelectorLabels | None = Field(
         default=None,
@@ -76,12 +76,13 @@ class Network(Model):
     egress: tuple[Addresses, ...] | None = Field(
         default=None,
         max_length=64,
-        description="Addresses outside the cluster to which the tenant's pods can connect.",
+        description="Addresses outside the cluster. The tenant's pods can connect to these addresses.",
     )
     ingress: tuple[Addresses, ...] | None = Field(
         default=None,
         max_length=64,
-        description="Addresses outside the cluster from which clients can connect to the tenant's pods.",
+        description="Addresses outside the cluster. Clients with these addresses can connect to the "
+        "tenant's pods.",
     )
 
 

@@ -46,25 +46,26 @@ class TypeConfig(Model):
     args: Arguments = Field(default=(), description="The arguments of the command.")
     env: Env = Field(
         default_factory=dict,
-        description="Environment variables of the container. Users who can read the Job can read them, so do "
-        "not use them for secrets.",
+        description="Environment variables of the container. Users who can read the Job can read these "
+        "variables, so do not use them for secrets.",
     )
     annotations: Annotations = Field(
         default_factory=dict,
         description="Annotations of the session's pod.",
     )
     model: ModelName = Field(
-        description="The name of the model that a session uses if it does not set `aiModel`. It must be a "
-        "key of `models`.",
+        description="The name of the model that a session uses if the session does not set `aiModel`. The "
+        "name must be a key of `models`.",
     )
     service_account: DnsName = Field(
         default="default",
-        description="The service account of the session's pod. It must exist in the session's namespace.",
+        description="The service account of the session's pod. The service account must exist in the "
+        "session's namespace.",
     )
 
 
 class ModelConfig(Model):
-    """Settings of sessions that use one AI model. They extend or override those of the session type."""
+    """Settings of sessions with this AI model. They extend or override the settings of the session type."""
 
     image: Image | None = Field(
         default=None,
@@ -72,13 +73,13 @@ class ModelConfig(Model):
     )
     env: Env = Field(
         default_factory=dict,
-        description="Environment variables that are added to those of the session type. They override "
-        "variables of the same name.",
+        description="Environment variables of the container. They are added to the variables of the session "
+        "type, and override variables with the same name.",
     )
     annotations: Annotations = Field(
         default_factory=dict,
-        description="Annotations that are added to those of the session type. They override annotations of "
-        "the same name.",
+        description="Annotations of the session's pod. They are added to the annotations of the session "
+        "type, and override annotations with the same key.",
     )
 
 
@@ -87,17 +88,18 @@ class SessionsConfig(Model):
 
     types: Mapping[SessionType, TypeConfig] = Field(
         default_factory=dict,
-        description="The settings of each session type. The keys are the types: `analysis`, `automation`, "
-        "`research`.",
+        description="The settings of each session type. The keys are the session types `analysis`, "
+        "`automation` and `research`.",
     )
     keep_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
         default=30,
-        description="The number of days after which the watcher deletes an ended AISession with its results. "
-        "With `null`, the watcher never deletes it.",
+        description="The watcher deletes an AISession and its results this number of days after the "
+        "AISession has ended. If the value is `null`, the watcher never deletes AISessions.",
     )
     models: Annotated[Mapping[ModelName, ModelConfig], Field(max_length=256)] = Field(
         default_factory=dict,
-        description="The settings of each AI model. The keys are the names that AISessions set as `aiModel`.",
+        description="The settings of each AI model. The keys are the names of the models. An AISession "
+        "selects a model by its name in the field `aiModel`.",
     )
 
     @model_validator(mode="after")

@@ -58,28 +58,28 @@ class ServiceType(StrEnum):
 
 
 class QuotaSpec(Model):
-    """A ResourceQuota that each namespace of the tenant gets."""
+    """A ResourceQuota that the platform creates in each namespace of the tenant."""
 
     name: DnsLabel = Field(description="The name of the ResourceQuota.")
     hard: NonEmptyQuantities = Field(
-        description="The limit of each resource, as in `spec.hard` of a ResourceQuota.",
+        description="The limit of each resource, in the format of `spec.hard` of a ResourceQuota.",
     )
 
 
 class ContainerLimits(Model):
-    """The values of the LimitRange `tenant-limits`, which applies to containers. The keys are resources."""
+    """The LimitRange `tenant-limits`: the default and maximum values for containers, by resource."""
 
     default_request: Quantities = Field(
         default_factory=dict,
-        description="The request that a container gets for a resource if it sets none.",
+        description="The default requests. A container gets these requests if it does not set its own.",
     )
     default: Quantities = Field(
         default_factory=dict,
-        description="The limit that a container gets for a resource if it sets none.",
+        description="The default limits. A container gets these limits if it does not set its own.",
     )
     max: Quantities = Field(
         default_factory=dict,
-        description="The highest limit that a container can set for a resource.",
+        description="The highest limits that a container can set.",
     )
 
 
@@ -93,8 +93,9 @@ class Settings(Model):
     quotas: tuple[QuotaSpec, ...] | None = Field(
         default=None,
         max_length=16,
-        description="ResourceQuotas that each namespace gets. The quotas of a Tenant are added to those of "
-        "its plan. A quota of the Tenant replaces a quota of the plan with the same name.",
+        description="ResourceQuotas that each namespace gets. The quotas of a Tenant are added to the "
+        "quotas of its plan. If both have a quota with the same name, the quota of the Tenant replaces the "
+        "quota of the plan.",
     )
     quota_scope: QuotaScope | None = Field(
         default=None,
@@ -103,14 +104,17 @@ class Settings(Model):
     )
     limits: ContainerLimits | None = Field(
         default=None,
-        description="Defaults and maxima for containers. Each namespace gets them in the LimitRange "
-        "`tenant-limits`. The `limits` of a Tenant replace the `limits` of its plan as a whole.",
+        description="The default and maximum requests and limits of containers. Each namespace gets the "
+        "LimitRange `tenant-limits` with these values. If a Tenant sets `limits`, all `limits` of its plan "
+        "are ignored.",
     )
     pod_security: PodSecurity | None = Field(
         default=None, description="The Pod Security level of the tenant's namespaces."
     )
     network: Network | None = Field(
-        default=None, description="Additional connections that the tenant's NetworkPolicies allow."
+        default=None,
+        description="Connections that the tenant's NetworkPolicies allow in addition to the "
+        "connections inside the tenant.",
     )
     registries: Registries | None = Field(
         default=None,
@@ -158,36 +162,37 @@ class Settings(Model):
     )
     tolerations: Taints | None = Field(
         default=None,
-        description="Taints that pods can tolerate, as `KEY`, `KEY:EFFECT`, `KEY=VALUE` or "
-        "`KEY=VALUE:EFFECT`. Pods can always have the tolerations that Kubernetes adds. Default: no "
-        "other tolerations.",
+        description="Taints that pods can tolerate. The format of a taint is `KEY`, `KEY:EFFECT`, "
+        "`KEY=VALUE` or `KEY=VALUE:EFFECT`. Pods can always have the tolerations that Kubernetes adds. "
+        "Default: no other tolerations.",
     )
     dedicated_nodes: DnsLabel | None = Field(
         default=None,
-        description="The name of a pool of nodes that only tenants with this setting use. Every pod must "
-        f"select the label `{NODE_POOL_LABEL}` with this value, and can tolerate the taint with the same "
-        "key and value. Pods of other tenants cannot select this label or tolerate this taint.",
+        description="The name of a pool of nodes. Only tenants with this value of `dedicatedNodes` can use "
+        f"the pool. The nodes of the pool have the label and the taint `{NODE_POOL_LABEL}` with this value. "
+        "Every pod of the tenant must select the label, and can tolerate the taint. Pods of other tenants "
+        "cannot select the label or tolerate the taint.",
     )
     max_grace_period_seconds: Annotated[int, Field(ge=0, le=86400)] | None = Field(
         default=None,
-        description="The longest grace period of a pod, in seconds. It also limits the grace period in "
-        f"requests that delete or evict a pod. Default: {MAX_GRACE_PERIOD_S}.",
+        description="The longest grace period that a pod can have, in seconds. This setting also limits the "
+        f"grace period in requests that delete or evict a pod. Default: {MAX_GRACE_PERIOD_S}.",
     )
     load_balancer_classes: LabelKeys | None = Field(
         default=None,
-        description="Values that `spec.loadBalancerClass` of the tenant's Services can have. Default: none, "
-        "so Services cannot set the field.",
+        description="Values that `spec.loadBalancerClass` of the tenant's Services can have. By default, "
+        "Services cannot set this field.",
     )
     allowed_annotations: LabelKeys | None = Field(
         default=None,
-        description="Annotations for load balancers, ingress controllers and ExternalDNS that Services, "
-        "Ingresses, Gateways and routes can have. Some harmless annotations of ingress-nginx are always "
-        "allowed. Default: no other annotations.",
+        description="Keys of annotations that configure load balancers, ingress controllers or ExternalDNS. "
+        "The tenant's Services, Ingresses, Gateways and routes can have these annotations. Some harmless "
+        "annotations of ingress-nginx are always allowed. Default: no other annotations.",
     )
     max_sessions: Annotated[int, Field(ge=0, le=1000)] | None = Field(
         default=None,
-        description="The maximum number of the tenant's AISessions (AI jobs) that run at the same time. "
-        "Further AISessions wait, and the oldest one starts first.",
+        description="The maximum number of AISessions (AI jobs) of the tenant that run at the same time. "
+        "All other AISessions wait. The oldest waiting AISession starts first.",
     )
     roles: RoleRules | None = Field(
         default=None, description="RBAC rules that are added to the tenant's Roles."
@@ -209,9 +214,9 @@ class Settings(Model):
     )
     extra_resources: ExtraResources | None = Field(
         default=None,
-        description="Manifests of extra objects that each namespace gets. They can contain the placeholders "
-        "`${tenant.name}`, `${tenant.namespace}`, `${tenant.purpose}`, `${tenant.plan}` and "
-        "`${tenant.labels[KEY]}`. The objects of a Tenant are added to those of its plan.",
+        description="Manifests of extra objects that each namespace gets. The manifests can contain the "
+        "placeholders `${tenant.name}`, `${tenant.namespace}`, `${tenant.purpose}`, `${tenant.plan}` and "
+        "`${tenant.labels[KEY]}`. The extra objects of a Tenant are added to the extra objects of its plan.",
     )
 
 

@@ -33,11 +33,13 @@ class ResourceQuotas(Model):
 
     cpu: Quantity | None = Field(
         default=None,
-        description="The CPU quota. It applies to requests and to limits.",
+        description="The CPU quota. It limits the sum of all CPU requests, and also the sum of all CPU "
+        "limits.",
     )
     memory: Quantity | None = Field(
         default=None,
-        description="The memory quota. It applies to requests and to limits.",
+        description="The memory quota. It limits the sum of all memory requests, and also the sum of all "
+        "memory limits.",
     )
     storage: Quantity | None = Field(
         default=None,
@@ -54,22 +56,24 @@ class TenantSpec(Settings):
     )
     user_id: Text | None = Field(
         default=None,
-        description="The ID of the account that the tenant belongs to. The tenant's namespaces get it as a "
-        "label. It grants no access.",
+        description="The ID of the account that the tenant belongs to. The watcher adds the ID as a label "
+        "to the tenant's namespaces. The ID grants no access.",
     )
     username: Text | None = Field(
         default=None,
-        description="The user name of the account that the tenant belongs to. It grants no access. To give a "
-        "user access, use `adminUsers` or `access`. The tenant's namespaces get the name as the label "
-        "`kleff.io/tenant-username`, converted to a label value, and as the annotation of the same name.",
+        description="The user name of the account that the tenant belongs to. The name grants no access. To "
+        "give a user access, use `adminUsers` or `access`. The watcher adds the name to the tenant's "
+        "namespaces, as the annotation `kleff.io/tenant-username` and as a label with the same key. The "
+        "label contains an encoded form of the name if the name is not a valid label value.",
     )
     display_name: Text | None = Field(
         default=None,
-        description="A human-readable name of the tenant. The tenant's namespaces get it as an annotation.",
+        description="A human-readable name of the tenant. The watcher adds it as an annotation to the "
+        "tenant's namespaces.",
     )
     admin_users: UserNames = Field(
         default=(),
-        description="Names of users that are bound to the Role `tenant-admin` in all of the tenant's "
+        description="Names of users who are bound to the Role `tenant-admin` in all of the tenant's "
         "namespaces.",
     )
     rbac_config: RbacConfig = Field(
@@ -80,13 +84,13 @@ class TenantSpec(Settings):
     access: tuple[Access, ...] = Field(
         default=(),
         max_length=256,
-        description="Gives users, groups and service accounts a role in some or all of the tenant's "
+        description="Users, groups and service accounts that have a role in some or all of the tenant's "
         "namespaces.",
     )
     name: DnsLabel | None = Field(
         default=None,
         description="Changes the name of the tenant's default namespace from `tenant-<tenant>` to "
-        "`tenant-<tenant>-<name>`. Has no effect if `namespaces` is set.",
+        "`tenant-<tenant>-<name>`. The field has no effect if `namespaces` is set.",
     )
     namespaces: tuple[NamespaceSpec, ...] = Field(
         default=(),
@@ -102,25 +106,26 @@ class TenantSpec(Settings):
     )
     paused: bool = Field(
         default=False,
-        description="If true, the watcher changes no objects of the tenant. The status reports edited and "
-        "deleted objects (drift), but the watcher does not repair them.",
+        description="If true, the watcher does not change the tenant's objects. It reports edited and "
+        "deleted objects (drift) in the status, but does not restore them.",
     )
     cordoned: bool = Field(
         default=False,
-        description="If true, the API server rejects all writes of the tenant's users in the tenant's "
+        description="If true, the API server rejects all writes by the tenant's users in the tenant's "
         "namespaces. Running workloads continue.",
     )
     adopt: bool = Field(
         default=False,
         validate_default=True,
-        description="If true, the tenant can adopt (take over) existing namespaces that belong to no tenant "
-        "and have the annotation `adoption.platform.ai/tenant` with the name of the tenant.",
+        description="If true, the tenant can adopt (take over) existing namespaces that belong to no "
+        "tenant. The annotation `adoption.platform.ai/tenant` of each of these namespaces must contain the "
+        "name of the tenant.",
     )
     deletion_policy: DeletionPolicy = Field(
         default=DeletionPolicy.DELETE,
-        description="What happens to a namespace when it is removed from the spec, or when the Tenant is "
-        "deleted. `Delete`: the namespace is deleted. `Retain`: the namespace and its workloads stay in the "
-        "cluster, but the watcher removes the objects and labels that it has added.",
+        description="What happens to a namespace when somebody removes it from the spec, or deletes the "
+        "Tenant. `Delete`: the watcher deletes the namespace. `Retain`: the namespace and its workloads "
+        "stay in the cluster, but the watcher removes the objects and labels that it has added.",
     )
 
     @field_validator("namespaces")

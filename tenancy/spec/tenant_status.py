@@ -27,7 +27,7 @@ class ConditionType(StrEnum):
 
 
 class Condition(Model):
-    """A condition of the tenant, as Kubernetes defines conditions."""
+    """A condition of the tenant, in the format of Kubernetes conditions."""
 
     type: str = Field(
         description="The type of the condition: `Ready`, `TenantReady`, `NamespaceReady`, `SpecApplied`, "
@@ -36,19 +36,14 @@ class Condition(Model):
     status: str = Field(
         description="Whether the condition is true.", json_schema_extra={"enum": ["True", "False", "Unknown"]}
     )
-    reason: str = Field(
-        description="The reason for the status, as one CamelCase word.",
-    )
-    message: str = Field(
-        default="",
-        description="Details about the reason, as readable text.",
-    )
+    reason: str = Field(description="The reason for the status, as a CamelCase word.")
+    message: str = Field(default="", description="Details about the reason.")
     last_transition_time: str = Field(
         description="The time when `status` last changed.",
         json_schema_extra={"format": "date-time"},
     )
     observed_generation: int | None = Field(
-        default=None, description="The generation of the spec that the condition was set for."
+        default=None, description="The generation of the spec for which the watcher set the condition."
     )
 
 
@@ -77,18 +72,16 @@ class NamespaceStatus(Model):
 class QuotaUsage(Model):
     """The used amount and the limit of one resource."""
 
-    used: str = Field(description="The used amount, summed over the tenant's namespaces.")
-    hard: str = Field(
-        description="The limit, summed over the tenant's namespaces.",
-    )
+    used: str = Field(description="The sum of the used amounts in the tenant's namespaces.")
+    hard: str = Field(description="The sum of the limits of the tenant's namespaces.")
 
 
 class TenantUsage(Model):
-    """The resource usage of the tenant, summed over its namespaces."""
+    """The resource usage of the tenant. Each value is the sum for all namespaces of the tenant."""
 
     pods: int | None = Field(
         default=None,
-        description="The number of pods. It is set only if a quota limits the number of pods.",
+        description="The number of pods. The field is set only if a quota limits the number of pods.",
     )
     quotas: dict[str, QuotaUsage] = Field(
         default_factory=dict,
@@ -97,13 +90,13 @@ class TenantUsage(Model):
     )
     cpu: str | None = Field(
         default=None,
-        description="The measured CPU usage of the pods. It is set only if the cluster serves "
-        "metrics.k8s.io. Small changes are not written to the status.",
+        description="The measured CPU usage of the pods. The field is set only if the cluster serves "
+        "metrics.k8s.io. The watcher does not write small changes to the status.",
     )
     memory: str | None = Field(
         default=None,
-        description="The measured memory usage of the pods. It is set only if the cluster serves "
-        "metrics.k8s.io. Small changes are not written to the status.",
+        description="The measured memory usage of the pods. The field is set only if the cluster serves "
+        "metrics.k8s.io. The watcher does not write small changes to the status.",
     )
 
 
@@ -115,13 +108,14 @@ class LastUpdate(Model):
     message: str = Field(default="", description="The cause of the update.")
     time: str | None = Field(
         default=None,
-        description="The time when the update ended. It is set only if the update succeeded.",
+        description="The time when the update ended. The field is set only if the update succeeded.",
         json_schema_extra={"format": "date-time"},
     )
     duration_seconds: float | None = Field(default=None, description="The duration of the update in seconds.")
     resource_changes: dict[str, int] = Field(
         default_factory=dict,
-        description="The number of resources for each operation of Pulumi, such as `create` or `same`.",
+        description="The number of resources, by the operation of Pulumi, such as `create`, `update` or "
+        "`same`.",
     )
 
 
@@ -146,28 +140,32 @@ class SpecResult(StrEnum):
 class SpecChange(StoredModel):
     """A change to the spec: its author, message and result."""
 
-    generation: int = Field(description="The generation to which the change led.")
+    generation: int = Field(description="The generation of the Tenant after the change.")
     time: str = Field(description="The time of the change.", json_schema_extra={"format": "date-time"})
     user: str = Field(
-        default="", description="The user who wrote the spec. Empty if the API server did not check the user."
+        default="",
+        description="The user who wrote the spec. Empty if the user is not verified.",
     )
     manager: str = Field(default="", description="The field manager that wrote the spec.")
     message: str = Field(default="", description="The message that describes the change.")
-    commit: str = Field(default="", description="The commit, according to a GitOps tool.")
+    commit: str = Field(
+        default="",
+        description="The commit that contains the change, from an annotation of the Tenant.",
+    )
     commit_author: str = Field(
-        default="", description="The author of the commit, according to a GitOps tool."
+        default="", description="The author of the commit, from an annotation of the Tenant."
     )
     claims_hash: str = Field(
         default="",
-        description="A hash of the annotations that describe the commit. Empty if there are none.",
+        description="A hash of the annotations that describe the change. Empty if there are none.",
     )
     result: SpecResult = Field(default=SpecResult.PENDING, description="The result of the change.")
     reason: str = Field(
-        default="", description="The reason why the change is not applied, as one CamelCase word."
+        default="", description="The reason why the change is not applied, as a CamelCase word."
     )
-    detail: str = Field(default="", description="Details about the reason, as readable text.")
+    detail: str = Field(default="", description="Details about the reason.")
     spec: AnyObject | None = Field(
-        default=None, description="The rejected spec. Other specs, and very long specs, are not stored here."
+        default=None, description="The spec, if it was rejected and is not very long."
     )
 
 
@@ -178,17 +176,17 @@ class BoundSubject(Model):
     name: str = Field(description="The name of the subject.")
     namespace: str | None = Field(
         default=None,
-        description="The namespace of a service account. If it is omitted, the entry is for the service "
-        "account of this name in each of the tenant's namespaces.",
+        description="The namespace of a service account. If the field is omitted, the entry applies to the "
+        "service account with this name in each of the tenant's namespaces.",
     )
 
 
 class TenantStatus(Model):
-    """The observed state of a tenant. The watcher writes it."""
+    """The observed state of a tenant. The watcher writes this status."""
 
-    phase: Phase = Field(default=Phase.PENDING, description="A summary of the tenant's state in one word.")
+    phase: Phase = Field(default=Phase.PENDING, description="The tenant's state, as one word.")
     observed_generation: int | None = Field(
-        default=None, description="The generation of the spec that this status was written for."
+        default=None, description="The generation of the spec for which the watcher wrote this status."
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),
@@ -202,8 +200,8 @@ class TenantStatus(Model):
     )
     missing_crds: dict[str, tuple[str, ...]] | None = Field(
         default=None,
-        description="The CRDs that enabled integrations need, but the cluster does not have. The keys are "
-        "the integrations.",
+        description="The missing CRDs of each enabled integration. The keys are the names of the "
+        "integrations.",
     )
     usage: TenantUsage | None = Field(
         default=None, description="The tenant's quota usage, and its measured CPU and memory usage."
@@ -215,14 +213,14 @@ class TenantStatus(Model):
     )
     protected: bool | None = Field(
         default=None,
-        description="Whether the API server rejects the deletion of the Tenant. The spec or the plan can set "
-        "this.",
+        description="Whether the API server rejects the deletion of the Tenant. The value comes from the "
+        "spec or the plan.",
     )
     hostnames: tuple[str, ...] = Field(default=(), description="The hosts that are reserved for this tenant.")
     subjects: tuple[BoundSubject, ...] = Field(
         default=(),
-        description="The subjects in the applied spec. If one of them leaves the spec, the watcher removes "
-        "it from all RoleBindings in the tenant's namespaces.",
+        description="The users, groups and service accounts in the applied spec. If you remove one of them "
+        "from the spec, the watcher also removes it from all RoleBindings in the tenant's namespaces.",
     )
     applied_digest: str | None = Field(
         default=None,
@@ -231,7 +229,8 @@ class TenantStatus(Model):
     spec_changes: tuple[SpecChange, ...] = Field(
         default=(),
         description="The changes to the spec since the last successful update of the stack, oldest first. "
-        "The next update stores them in the stack's history. Only the newest 30 changes are kept.",
+        "The next update stores these changes in the stack's history. The list contains at most the newest "
+        "30 changes.",
     )
 
 

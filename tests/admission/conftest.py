@@ -1,4 +1,7 @@
-"""Shared fixtures: tenant `acme` with every kind of allow list, tenant `rival`, and their users."""
+"""Fixtures for the tests of admission policies: two tenants and their users.
+
+Tenant `acme` sets every allow list. The allow lists of tenant `rival` are empty or not set.
+"""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -47,7 +50,8 @@ ACME = tenant_manifest(
     quotas=[{"name": "devices", "hard": {"requests.amd.com/gpu": "4"}}],
     network={"egress": [{"cidr": "203.0.113.0/24"}, {"cidr": "198.51.100.0/24", "ports": [{"port": 443}]}]},
 )
-# The allow lists of this tenant are empty. The tenant has nodes of its own, and egress to all addresses.
+# The allow lists of tenant `rival` are empty or not set. The tenant has dedicated nodes, and egress to all
+# addresses.
 RIVAL = tenant_manifest(
     "rival",
     adminUsers=["mallory"],
@@ -58,7 +62,7 @@ RIVAL = tenant_manifest(
     network={"egress": [{"cidr": "0.0.0.0/0"}, {"cidr": "::/0"}]},
 )
 
-# Rights beyond those of a tenant's admin: admission policies must hold even where RBAC allows a request.
+# Rights that a tenant's admin does not have. Admission policies must reject a request even if RBAC allows it.
 EXTRA_RULES = [
     {"apiGroups": [group], "resources": resources, "verbs": ["create", "update", "patch", "delete"]}
     for group, resources in {
@@ -78,8 +82,11 @@ CLUSTER_ROLE_BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterro
 
 @pytest.fixture(scope="session")
 def administrator(running_platform: Platform) -> Iterator[Person]:
-    """A cluster administrator. Creates the cluster-wide objects that the tests need: classes, the CRDs of the
-    Gateway API and of Istio, and a binding of user `carol` to `cluster-admin`."""
+    """A client of a cluster administrator.
+
+    The fixture creates the cluster-scoped objects that the tests need: PriorityClasses, RuntimeClasses, the
+    CRDs of the Gateway API and of Istio, and a ClusterRoleBinding that makes user `carol` a `cluster-admin`.
+    """
     admin = Person.named(running_platform.admin_kubeconfig, "root", "system:masters")
     requests = [
         *(create(PRIORITY_CLASS, name, value=10) for name in ("low", "high")),
@@ -101,7 +108,10 @@ def administrator(running_platform: Platform) -> Iterator[Person]:
 
 @pytest.fixture(scope="session")
 def people(running_platform: Platform, administrator: Person) -> Iterator[People]:
-    """A function from user and group names to a client. Both tenants are Active and all policies in force."""
+    """A function that returns a client for a user name and an optional group name.
+
+    When a test gets this function, both tenants are Active and all policies are in force.
+    """
 
     def person(user: str, group: str = "") -> Person:
         return Person.named(running_platform.admin_kubeconfig, user, group)
@@ -121,7 +131,7 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
     for kind in ROUTE_KINDS:
         reaches = partial(_reaches_admission, person("alice"), kind)
         eventually(reaches, f"{kind.plural} are served, and alice may write them")
-    # This policy is created last: once the API server enforces it, it enforces all policies.
+    # The platform creates this policy last. If the API server enforces it, it enforces all policies.
     probe = create(CLAIM, "probe", spec=claim_spec(storageClassName="slow"))
     eventually(lambda: denied_by("claims") in person("alice").refusal(probe), "the policies are in force")
     yield person
@@ -130,19 +140,19 @@ def people(running_platform: Platform, administrator: Person) -> Iterator[People
 
 @pytest.fixture
 def alice(people: People) -> Person:
-    """The tenant's admin."""
+    """The admin of tenant `acme`."""
     return people("alice")
 
 
 @pytest.fixture
 def mallory(people: People) -> Person:
-    """The admin of another tenant."""
+    """The admin of tenant `rival`."""
     return people("mallory")
 
 
 @pytest.fixture
 def carol(people: People) -> Person:
-    """A cluster-admin who is not one of the platform's operators."""
+    """A cluster-admin who is not in the group of the platform's operators."""
     return people("carol")
 
 
@@ -155,7 +165,10 @@ def _grant_extra_rules(administrator: Person) -> None:
 
 
 def _reaches_admission(person: Person, kind: Kind) -> bool:
-    """Whether the kind is served and RBAC lets the person create it, so that only admission can reject it."""
+    """Whether the API server serves the kind, and RBAC lets the person create objects of this kind.
+
+    If so, only an admission policy can reject such a request.
+    """
     try:
         return "cannot create resource" not in person.refusal(create(kind, "probe", spec={}))
     except ClusterError:

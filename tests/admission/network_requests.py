@@ -17,7 +17,7 @@ def ingress(*hosts: str, annotations: dict[str, str] | None = None, **spec: Any)
     paths = [{"path": "/", "pathType": "Prefix", "backend": BACKEND}]
     rules = [{"http": {"paths": paths}, **({"host": host} if host else {})} for host in hosts]
     spec = {"ingressClassName": "public", "rules": rules, **spec}
-    # Ingresses may set the class by the field or by the annotation, not by both.
+    # An Ingress can set its class in a field or in an annotation. It cannot use both.
     spec = {key: value for key, value in spec.items() if value is not None}
     return create(INGRESS, "attempt", annotations=annotations or {}, spec=spec)
 

@@ -1,4 +1,7 @@
-"""Impersonated users, and the requests that they make, by default as dry runs."""
+"""Clients that impersonate users, and the requests that these users send.
+
+By default, a request is a dry run.
+"""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +31,7 @@ DESTINATION_RULE = Kind("networking.istio.io/v1", "DestinationRule", "destinatio
 SERVICE_ENTRY = Kind("networking.istio.io/v1", "ServiceEntry", "serviceentries")
 VIRTUAL_SERVICE = Kind("networking.istio.io/v1", "VirtualService", "virtualservices")
 WORKLOAD_ENTRY = Kind("networking.istio.io/v1", "WorkloadEntry", "workloadentries")
-# Kinds of other projects. The tests create their CRDs.
+# Kinds of other projects. The tests create the CRDs of these kinds.
 ROUTE_KINDS = (
     GATEWAY,
     HTTP_ROUTE,
@@ -57,13 +60,13 @@ class Attempt:
 
     @property
     def deletion(self) -> "Attempt":
-        """The request that deletes the object that this request creates."""
+        """The request that deletes the object of this creation request."""
         assert self.body is not None
         return Attempt("DELETE", f"{self.path}/{self.body['metadata']['name']}")
 
 
 def create(kind: Kind, name: str, namespace: str = NAMESPACE, **body: Any) -> Attempt:
-    """A request that creates an object. `labels` and `annotations` go into its metadata."""
+    """A request that creates an object. `labels` and `annotations` are written to the object's metadata."""
     metadata: Manifest = {"name": name}
     if kind.is_namespaced:
         metadata["namespace"] = namespace
@@ -75,7 +78,7 @@ def create(kind: Kind, name: str, namespace: str = NAMESPACE, **body: Any) -> At
 def change(
     kind: Kind, name: str, body: Manifest, namespace: str = NAMESPACE, subresource: str = ""
 ) -> Attempt:
-    """A request that changes an object by a strategic merge patch, which merges lists by key."""
+    """A request that changes an object by a strategic merge patch. Such a patch merges lists by key."""
     path = kind.path(namespace, name, subresource)
     return Attempt("PATCH", path, body, "application/strategic-merge-patch+json")
 
@@ -122,5 +125,5 @@ def container(image: str = "registry.example/app:1", pull: str = "Always", name:
 
 
 def pod_spec(**spec: Any) -> Manifest:
-    """A pod spec that the tenant's policies admit, with these fields replaced."""
+    """A pod spec that the admission policies accept for tenant `acme`. `spec` adds or replaces fields."""
     return {"containers": [container()], "nodeSelector": {"pool": "tenants"}, **spec}

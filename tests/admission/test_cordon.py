@@ -1,4 +1,7 @@
-"""A cordoned tenant's users cannot write to its namespaces; Kubernetes controllers still can."""
+"""The users of a cordoned tenant cannot write to the tenant's namespaces.
+
+Kubernetes controllers can still write to these namespaces.
+"""
 
 from collections.abc import Iterator
 from functools import partial

@@ -1,4 +1,4 @@
-"""Nobody can name another user as the user who deletes a Tenant."""
+"""A user who deletes a Tenant cannot record another user as the deleter."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ NAME = "named-deleter"
 
 @pytest.fixture(params=GROUPS)
 def paused(request: pytest.FixtureRequest, platform: Platform) -> Iterator[Manifest]:
-    """A Tenant without objects."""
+    """A paused Tenant. The watcher has created no objects for it."""
     manifest = tenant_manifest(NAME, request.param, paused=True)
     platform.apply(manifest)
     platform.await_condition(manifest, "Paused")
@@ -44,6 +44,6 @@ def test_deleter_must_be_the_sender_of_the_request(platform: Platform, paused: M
     with pytest.raises(ClusterError, match=refusal):
         annotate(bob, paused, annotation)
     annotate(alice, paused, annotation)
-    # Others can still change the Tenant. The annotation of another Tenant names nobody.
+    # Another user can still change the Tenant. An annotation with the UID of another Tenant names no deleter.
     bob.patch(kind_of(paused), NAME, {"metadata": {"labels": {"by": "bob"}}})
     annotate(bob, paused, deleter_annotation({"metadata": {"uid": "another"}}, "alice"))

@@ -1,4 +1,7 @@
-"""A tenant's users cannot fill etcd, which all tenants share, with many or large objects or with Events."""
+"""A tenant's users cannot fill etcd with many objects, with large objects or with Events.
+
+All tenants share etcd.
+"""
 
 from typing import Any
 
@@ -50,7 +53,7 @@ def deployment(**metadata: Any) -> Attempt:
     return create(DEPLOYMENT, "attempt", spec=spec, **metadata)
 
 
-# The request, and the kind in the message.
+# Each value is a request, and the kind that the error message contains.
 LARGE: dict[str, tuple[Attempt, str]] = {
     "a ControllerRevision of 900 kB": (
         create(REVISION, "attempt", revision=1, data={"a": "x" * 900_000}),
@@ -99,7 +102,10 @@ def test_object_of_ordinary_size_is_allowed(use: str, alice: Person) -> None:
 
 def test_number_of_objects_is_limited(alice: Person, administrator: Person) -> None:
     def counts() -> Manifest | None:
-        """The quota, if Kubernetes counts every kind in it. Otherwise, it rejects the other kinds."""
+        """The ResourceQuota, or None until its status counts every kind in its spec.
+
+        Kubernetes rejects new objects of a kind that the status does not count yet.
+        """
         quota = administrator.get(RESOURCE_QUOTA, OBJECT_COUNTS, NAMESPACE)
         assert quota is not None
         used = quota.get("status", {}).get("used", {})

@@ -1,4 +1,4 @@
-"""A tenant's operator does not become admin, and a tenant grants no rights to everybody."""
+"""A tenant's operator cannot gain the rights of an admin, and a tenant cannot grant rights to all users."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -67,7 +67,7 @@ def new_image(kind: Kind, name: str) -> Attempt:
     return change(kind, name, body if kind == POD else {"spec": {"template": body}})
 
 
-# Requests of the tenant's operator, and the policy that rejects them.
+# Each value is a request that the tenant's operator sends, and the policy that rejects this request.
 ATTACKS: dict[str, tuple[Attempt, str]] = {
     "a Secret gets a token of the admin's account": (token_secret("boss"), "token-secrets"),
     "a pod runs as the admin's account": (
@@ -135,7 +135,10 @@ SUBJECTS = [("User", "bob"), ("Group", "team"), ("ServiceAccount", "app")]
 
 @pytest.fixture(scope="module", autouse=True)
 def accounts(people: People) -> Iterator[None]:
-    """ServiceAccount `boss` with the rights of an admin, `app` without rights, and workloads of `boss`."""
+    """Create two ServiceAccounts, and workloads that use the ServiceAccount `boss`.
+
+    `boss` has the rights of the tenant's admin. `app` has no rights.
+    """
     alice = people("alice")
     role = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "tenant-admin"}
     boss = [{"kind": "ServiceAccount", "name": "boss", "namespace": NAMESPACE}]

@@ -1,4 +1,7 @@
-"""Only the controllers of installed integrations may change managed objects, not all of their namespaces."""
+"""The controller of an installed integration may change managed objects.
+
+Other accounts in the controller's namespace cannot change managed objects.
+"""
 
 from collections.abc import Iterator
 
@@ -10,7 +13,7 @@ from tests.admission.people import Person, create, delete, denied_by
 from tests.waiting import eventually
 
 CLUSTER_ROLE = Kind(f"{RBAC_GROUP}/v1", "ClusterRole", "clusterroles", False)
-# The controller of each integration, and the kind that it writes.
+# The account of each integration's controller, and the kind that this controller writes.
 CONTROLLERS = {
     "system:serviceaccount:gatekeeper-system:gatekeeper-admin": (
         *("constraints.gatekeeper.sh", "tenantimageregistries"),
@@ -31,7 +34,7 @@ def groups(account: str) -> str:
 
 @pytest.fixture(scope="module", autouse=True)
 def accounts(people: People, administrator: Person) -> Iterator[None]:
-    """All accounts may delete Roles. So only admission can reject the deletion."""
+    """Let all accounts delete Roles, so that only an admission policy can reject the deletion."""
     role = {"apiGroup": RBAC_GROUP, "kind": "ClusterRole", "name": "role-deleters"}
     subjects = [{"apiGroup": RBAC_GROUP, "kind": "User", "name": name} for name in (*CONTROLLERS, *OTHERS)]
     rules = [{"apiGroups": [RBAC_GROUP], "resources": ["roles"], "verbs": ["delete"]}]

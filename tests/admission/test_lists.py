@@ -1,4 +1,7 @@
-"""Without an allow list every value is allowed, with an empty one none. Hosts and networks must be listed."""
+"""A tenant without an allow list can use every value. A tenant with an empty allow list can use no value.
+
+Hosts and networks are different: a tenant can use only the hosts and networks in its spec.
+"""
 
 import pytest
 

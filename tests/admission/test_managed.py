@@ -1,4 +1,4 @@
-"""Only the platform changes managed objects, and nobody else can set its labels."""
+"""Only the platform can change managed objects and set the labels of managed objects."""
 
 from typing import Any
 
@@ -34,11 +34,11 @@ WITHOUT_MANAGED_LABEL = {"metadata": {"labels": dict.fromkeys(MANAGED)}}
 
 
 def change_metadata(**metadata: Any) -> Attempt:
-    """A request that changes metadata of the tenant's namespace."""
+    """A request that changes the metadata of the tenant's namespace."""
     return change(NAMESPACES, NAMESPACE, {"metadata": metadata})
 
 
-# Requests of the tenant's admin, whose RBAC rights allow each of them.
+# Requests by the tenant's admin. RBAC allows each of these requests.
 DENIED_TO_THE_ADMIN: dict[str, tuple[Attempt, str]] = {
     "own rights": (
         change(ROLE, "tenant-admin", {"rules": []}),
@@ -71,7 +71,7 @@ DENIED_TO_THE_ADMIN: dict[str, tuple[Attempt, str]] = {
     ),
 }
 
-# Requests of a user with all rights that RBAC can give.
+# Requests by a user who has all rights that RBAC can grant.
 DENIED_TO_A_CLUSTER_ADMIN: dict[str, tuple[Attempt, str, str]] = {
     "role": (delete(ROLE, "tenant-admin"), "managed-objects", "change the Tenant instead"),
     "namespace's deletion": (
@@ -173,7 +173,11 @@ def test_operators_need_rights_of_their_own_beside_their_group(people: People) -
 
 
 def test_kubernetes_serves_a_managed_service(administrator: Person, people: People) -> None:
-    """The controllers of Kubernetes copy the labels of a Service to its EndpointSlices."""
+    """Kubernetes can create and delete the EndpointSlices of a managed Service.
+
+    Its controllers copy the labels of a Service to the EndpointSlices, so the EndpointSlices are managed
+    objects too.
+    """
     service = create(SERVICE, "served", "default", labels=MANAGED, spec=SERVICE_SPEC)
     assert people("carol").refusal(service) != ""
     administrator.do(service)

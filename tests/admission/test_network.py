@@ -25,7 +25,7 @@ OWN = {"namespaceSelector": {"matchLabels": {"tenant.platform.ai/name": "acme"}}
 RIVALS = {"namespaceSelector": {"matchLabels": {"tenant.platform.ai/name": "rival"}}}
 ALL_PODS: dict[str, Any] = {"podSelector": {}}
 
-# The request, the policy that rejects it, and a part of the message.
+# Each value is a request, the policy that rejects it, and a part of the error message.
 DENIED: dict[str, tuple[Attempt, str, str]] = {
     "node port": (service(type="NodePort"), "services", "spec.type: NodePort is never allowed"),
     "load balancer with node ports": (

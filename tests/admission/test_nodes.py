@@ -1,4 +1,7 @@
-"""A tenant's pods run only on nodes that the tenant may use, and do not keep others off their nodes."""
+"""A tenant's pods run only on nodes that the tenant may use.
+
+They cannot prevent the pods of other tenants from running on a node.
+"""
 
 from typing import Any
 
@@ -67,7 +70,7 @@ EVERY_TAINT = (
 )
 FOREIGN_NODES = f"{POOL} selects the dedicated nodes of another tenant"
 
-# The request, and a part of the message.
+# Each value is a request, and a part of the error message.
 ATTACKS: dict[str, tuple[Attempt, str]] = {
     "a pod names its node": (pod(nodeName="control-plane"), "spec.nodeName: must not be set"),
     "a pod tolerates every taint": (tolerating(operator="Exists"), EVERY_TAINT),

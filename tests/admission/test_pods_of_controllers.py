@@ -1,4 +1,4 @@
-"""Controllers of Kubernetes can still create the pods of a tenant's workloads."""
+"""The admission policies let the controllers of Kubernetes create the pods of a tenant's workloads."""
 
 from tests.admission.conftest import People
 from tests.admission.people import POD, Attempt, Person, create, pod_spec
@@ -7,7 +7,7 @@ from tests.waiting import eventually
 
 
 def test_daemon_set_controller_selects_the_node_of_each_pod(people: People) -> None:
-    """The DaemonSet controller adds these fields to the pods of every DaemonSet."""
+    """The DaemonSet controller adds a node affinity and tolerations to the pods of every DaemonSet."""
     states = ("not-ready", "unreachable", "disk-pressure", "memory-pressure", "pid-pressure", "unschedulable")
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     node = {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}

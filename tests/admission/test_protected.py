@@ -1,4 +1,4 @@
-"""Nobody can delete a protected Tenant until `spec.protected` is false."""
+"""Nobody can delete a Tenant while its `spec.protected` is true."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.platform import Platform, tenant_manifest
 
 @pytest.fixture(params=GROUPS)
 def rejected(request: pytest.FixtureRequest, platform: Platform) -> Iterator[Manifest]:
-    """A tenant without objects: its plan is unknown."""
+    """A Tenant with an unknown plan. The watcher has created no objects for it."""
     manifest = tenant_manifest("keep", request.param, plan="nosuchplan")
     platform.apply(manifest)
     platform.await_condition(manifest, "UnknownPlan")

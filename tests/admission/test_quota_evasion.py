@@ -1,4 +1,4 @@
-"""A tenant's users cannot keep pods running that their quota does not count."""
+"""If a pod no longer counts against the quota, the tenant's users cannot keep the pod running."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -37,8 +37,12 @@ def pod_with_grace_period(seconds: int) -> Attempt:
 
 
 def deletion(seconds: int, name: str = "running") -> Attempt:
-    """A request that deletes a pod, or all pods if the name is empty."""
-    # The API server reads the options from the body, and then ignores `dryRun` in the query.
+    """A request that deletes the pod `name`, or all pods if `name` is empty.
+
+    `seconds` is the grace period.
+    """
+    # If the body contains options, the API server ignores `dryRun` in the query. So the body contains
+    # `dryRun`.
     return Attempt("DELETE", POD.path(NAMESPACE, name), {"gracePeriodSeconds": seconds, "dryRun": ["All"]})
 
 
@@ -56,7 +60,7 @@ def job_status(**status: Any) -> Attempt:
     return change(JOB, "running", {"status": status}, subresource="status")
 
 
-# The request, the policy that rejects it, and a part of the message.
+# Each value is a request, the policy that rejects it, and a part of the error message.
 ATTACKS: dict[str, tuple[Attempt, str, str]] = {
     "a running pod says that it has succeeded": (
         pod_status(phase="Succeeded"),
@@ -100,7 +104,7 @@ ORDINARY: dict[str, Attempt] = {
     "eviction": eviction(30),
 }
 
-# The user and group of a component of Kubernetes, and a request that it makes.
+# Each value is the user and the group of a Kubernetes component, and a request that the component sends.
 KUBERNETES: dict[str, tuple[str, str, Attempt]] = {
     "kubelet": ("kwok", "system:nodes", pod_status(phase="Running", conditions=[condition("Ready")])),
     "scheduler": (
@@ -167,7 +171,10 @@ def test_kubernetes_writes_status(component: str, people: People) -> None:
 
 
 def test_deletion_of_a_scheduled_pod_does_not_take_a_year(alice: Person, administrator: Person) -> None:
-    """The API server deletes a pod without a node at once, whatever the options say."""
+    """The test assigns the pod to a node.
+
+    For a pod without a node, the API server ignores the grace period.
+    """
     alice.do(create(POD, "placed", spec=pod_spec()))
     target = {"apiVersion": "v1", "kind": "Node", "name": "some-node"}
     binding = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "placed"}, "target": target}

@@ -1,4 +1,4 @@
-"""A tenant's routes and endpoints take no hosts of other tenants, and reach no pods of other tenants."""
+"""A tenant's routes and endpoints cannot use hosts of other tenants or reach pods of other tenants."""
 
 from typing import Any
 
@@ -63,7 +63,7 @@ def destination_rule(host: str) -> Attempt:
     return create(DESTINATION_RULE, "attempt", spec={"host": host})
 
 
-# The request, the policy that rejects it, and a part of the message.
+# Each value is a request, the policy that rejects it, and a part of the error message.
 ATTACKS: dict[str, tuple[Attempt, str, str]] = {
     "a ListenerSet takes a host": (
         listener_set("a.acme.example", "rival.example"),
@@ -182,7 +182,8 @@ def test_ordinary_route_is_allowed(use: str, alice: Person) -> None:
     assert alice.refusal(ORDINARY[use]) == ""
 
 
-# Requests in a namespace whose tenant has egress to all addresses, by the kind.
+# Requests that send traffic to the address, by kind. The tenant of their namespace has egress to all
+# addresses.
 def _requests_to(address: str, family: str) -> dict[str, Attempt]:
     subsets = [{"addresses": [{"ip": address}], "ports": PORTS}]
     not_ready = [{"notReadyAddresses": [{"ip": address}], "ports": PORTS}]
@@ -239,7 +240,7 @@ def test_update_of_annotations_alone_is_checked(kind: str, alice: Person, admini
     try:
         for key in (EXTERNAL_DNS, "nginx.ingress.kubernetes.io/auth-url", "metallb.io/allow-shared-ip"):
             assert denied_by("annotations") in alice.refusal(annotate(**{key: "rival.example"}))
-        # A controller may write such an annotation. Afterwards, users can still change other annotations.
+        # A controller can set such an annotation. Afterwards, users can still change other annotations.
         administrator.do(annotate(**{"metallb.io/ip-allocated-from-pool": "public"}))
         assert alice.refusal(annotate(note="a")) == ""
         change = annotate(**{"metallb.io/ip-allocated-from-pool": "private"})

@@ -1,4 +1,4 @@
-"""Each user of a tenant can do what their role allows, in their own tenant only."""
+"""A tenant's user can do everything that the user's role allows, but only in this tenant."""
 
 import pytest
 
@@ -43,7 +43,7 @@ ALLOWED: dict[str, Attempt] = {
     "binding to a managed role": bind("Role", "tenant-viewer"),
 }
 
-# The user, the request, and a part of RBAC's message.
+# Each value is a user, a request by this user, and a part of RBAC's error message.
 FORBIDDEN: dict[str, tuple[str, Attempt, str]] = {
     "role with more than they hold": (
         "alice",

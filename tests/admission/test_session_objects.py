@@ -1,4 +1,4 @@
-"""A tenant's users cannot forge the result of an AISession through its Job or its pod."""
+"""A tenant's users cannot forge the result of an AISession by changing its Job or its pod."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -30,7 +30,7 @@ def job(name: str, **metadata: Any) -> Attempt:
     return Attempt("POST", request.path, {**request.body, "metadata": metadata or request.body["metadata"]})
 
 
-# The request, and the policy that rejects it.
+# Each value is a request, and the policy that rejects it.
 ATTACKS: dict[str, tuple[Attempt, str]] = {
     "a command runs in the pod": (Attempt("POST", POD.path(NAMESPACE, f"{NAME}-x", "exec")), "session-pods"),
     "a user attaches to the pod": (
@@ -66,7 +66,7 @@ ORDINARY: dict[str, Attempt] = {
 
 @pytest.fixture(scope="module", autouse=True)
 def session_objects(people: People, administrator: Person) -> Iterator[None]:
-    """Objects such as those that the watcher and the Job controller create for a session."""
+    """Create a Job and a pod with the same names as the Job and the pod of a session."""
     spec = {"suspend": False, "parallelism": 0, "template": {"spec": pod_spec(restartPolicy="Never")}}
     requests = (create(POD, f"{NAME}-x", spec=pod_spec()), create(JOB, NAME, spec=spec))
     people("alice")
@@ -86,7 +86,7 @@ def test_session_result_is_not_forged(attack: str, alice: Person) -> None:
 
 
 def test_user_runs_commands_in_own_pods(alice: Person) -> None:
-    """The policies admit the request, but the pod does not exist."""
+    """The policies accept the request. The API server then reports that the pod does not exist."""
     attempt = Attempt("POST", POD.path(NAMESPACE, "own", "exec"))
     with pytest.raises(ClusterError, match='pods "own" not found'):
         alice.refusal(attempt, is_dry_run=False)

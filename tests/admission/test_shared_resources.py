@@ -1,4 +1,4 @@
-"""A tenant's users take no volumes, addresses, names, devices or priority that the tenant was not given."""
+"""A tenant's users cannot use volumes, addresses, names, devices or priorities that are not allowed."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ def pod_with_resources(part: str, **amounts: str) -> Attempt:
     )
 
 
-# The request, the policy that rejects it, and a part of the message.
+# Each value is a request, the policy that rejects it, and a part of the error message.
 ATTACKS: dict[str, tuple[Attempt, str, str]] = {
     "a claim names a volume": (claim(volumeName="foreign"), "volumes", "spec.volumeName, spec.selector: not"),
     "a claim selects volumes": (claim(selector={"matchLabels": {"of": "rival"}}), "volumes", "not allowed"),
@@ -189,7 +189,10 @@ def test_controller_binds_a_claim_to_its_volume(people: People, alice: Person) -
 
 
 def test_global_default_priority_class_is_always_allowed(administrator: Person, mallory: Person) -> None:
-    """The tenant's list is empty. The API server sets the global default on every pod without a class."""
+    """The tenant's list of priority classes is empty.
+
+    The API server sets the global default on every pod without a class, so the policy must accept it.
+    """
     default = create(PRIORITY_CLASS, "ordinary", value=1, globalDefault=True)
     nodes = {"tenancy.node-restriction.kubernetes.io/pool": "rivals"}
     request = create(

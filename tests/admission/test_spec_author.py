@@ -1,4 +1,4 @@
-"""Nobody can name another user as the author of a Tenant's spec."""
+"""A user who writes a Tenant's spec cannot record another user as the author."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -24,7 +24,7 @@ REMOVE = "remove this annotation from the manifest, for example before you resto
 
 @pytest.fixture(params=GROUPS)
 def paused(request: pytest.FixtureRequest, platform: Platform) -> Iterator[Manifest]:
-    """A Tenant without objects and without an author: it was created with `kubectl apply`."""
+    """A paused Tenant without an author annotation, as `kubectl apply` creates it. It has no objects."""
     manifest = tenant_manifest(NAME, request.param, paused=True)
     platform.apply(manifest)
     platform.await_condition(manifest, "Paused")
@@ -54,10 +54,10 @@ def test_author_must_be_the_sender_of_the_request(platform: Platform, paused: Ma
         patch(bob, paused, annotation, displayName="A")
     patch(alice, paused, annotation, displayName="A")
 
-    # After the write, others can change labels, and can write the next generation without the annotation.
+    # Afterwards, another user can change labels, and can write the next generation without the annotation.
     bob.patch(kind_of(paused), NAME, {"metadata": {"labels": {"by": "bob"}}})
     written = bob.patch(kind_of(paused), NAME, {"spec": {"displayName": "B"}})
-    # Nobody can claim a generation that somebody else has written.
+    # Nobody can claim to be the author of a generation that another user has written.
     with pytest.raises(ClusterError, match="another request has written this spec"):
         patch(alice, paused, author_annotation(written, "alice"))
 
@@ -70,28 +70,29 @@ def test_nobody_can_name_an_author_in_advance(platform: Platform, paused: Manife
     refusal = rf"{denied_by('spec-author')}.*is for generation \d+, but the request leads to generation \d+"
     for user, version in (("alice", next_version), ("bob", next_version), ("alice", later_version)):
         annotation = author_annotation(version, user)
-        # Alone, and together with an earlier change of the spec.
+        # First, send the annotation alone. For generation 99, also send it together with a change of the
+        # spec, which leads to an earlier generation.
         with pytest.raises(ClusterError, match=refusal):
             patch(bob, paused, annotation)
         if version is later_version:
             with pytest.raises(ClusterError, match=refusal):
                 patch(bob, paused, annotation, displayName="B")
 
-    # The same generation in another notation does not count.
+    # An annotation with the correct generation in another notation names no author.
     generation, separator, rest = author_annotation(next_version, "alice").partition(":")
     for notation in (f"0{generation}", f"+{generation}", f"{generation} ", "٢", "9" * 40):
         written = patch(bob, paused, f"{notation}{separator}{rest}", displayName="A", is_dry_run=True)
         assert written["metadata"]["generation"] == int(generation)
         assert spec_author(written) is None
 
-    # The status is written in another request, which cannot change annotations.
+    # A request that writes the status cannot change annotations.
     forged = {"metadata": {"annotations": {SPEC_AUTHOR_ANNOTATION: author_annotation(next_version, "alice")}}}
     written = bob.patch(kind, NAME, forged, subresource="status")
     assert SPEC_AUTHOR_ANNOTATION not in (written["metadata"].get("annotations") or {})
 
 
 def is_accepted(cluster: Cluster, tenant: Manifest, author: str) -> bool:
-    """Whether the API server accepts the annotation without a change of the spec."""
+    """Whether the API server accepts a request that changes only the annotation, and not the spec."""
     try:
         patch(cluster, tenant, author, is_dry_run=True)
     except ClusterError:
@@ -104,7 +105,7 @@ def test_annotation_does_not_reject_requests_that_leave_it_unchanged(
     platform: Platform, paused: Manifest
 ) -> None:
     alice, bob, kind = person(platform, "alice"), person(platform, "bob"), kind_of(paused)
-    # The annotation was written in advance, while the policy was not installed.
+    # `bob` writes the annotation for the next generation while the policy is not installed.
     predicted = patch(bob, paused, None, is_dry_run=True, displayName="A")
     annotation, other = author_annotation(predicted, "alice"), author_annotation(predicted, "carol")
     platform.admin.delete(kind_of(BINDING), BINDING["metadata"]["name"])
@@ -116,7 +117,7 @@ def test_annotation_does_not_reject_requests_that_leave_it_unchanged(
     eventually(lambda: not is_accepted(bob, paused, other), "the policy is in force again")
     written = bob.patch(kind, NAME, {"spec": {"displayName": "A"}})
     assert written["metadata"]["generation"] == predicted["metadata"]["generation"]
-    # It does not count, because the change of the spec did not write it.
+    # The annotation names no author, because it is older than the change of the spec.
     assert spec_author(written, planted) is None
     alice.patch(kind, NAME, {"spec": {"displayName": "B"}})
 

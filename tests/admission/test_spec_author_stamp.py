@@ -1,4 +1,4 @@
-"""An API server that serves MutatingAdmissionPolicies names the author of every spec."""
+"""If the API server supports MutatingAdmissionPolicies, it records the author of every spec."""
 
 from collections.abc import Iterator
 from contextlib import suppress
@@ -33,7 +33,7 @@ def kubeconfig(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
 
 
 def author(tenant: Manifest) -> tuple[str, str]:
-    """The user and the message in the annotation."""
+    """The author's user name, and the message about the change, both from the Tenant's annotation."""
     found = spec_author(tenant)
     return (found.user, found.message) if found else ("", "")
 
@@ -51,13 +51,13 @@ def test_every_writer_of_a_spec_is_named(kubeconfig: Path, kind: Kind) -> None:
 
     eventually(is_stamped, "the policy is in force")
     assert author(bob.apply(manifest)) == ("bob", "")
-    # The author changes with the spec, not with the labels.
+    # A change of the spec changes the author. A change of the labels does not.
     labelled = alice.patch(kind, "stamped", {"metadata": {"labels": {"by": "alice"}}})
     assert author(labelled) == ("bob", "")
     changed = alice.patch(kind, "stamped", {"spec": {"displayName": "A"}})
     assert author(changed) == ("alice", "")
 
-    # The policy replaces a forged author, and keeps the message of the sender.
+    # The policy replaces a forged author. If the author is correct, the policy keeps the message.
     predicted = alice.patch(kind, "stamped", {"spec": {"displayName": "B"}}, is_dry_run=True)
     for user, expected in (("bob", ("alice", "")), ("alice", ("alice", "why"))):
         annotations = {SPEC_AUTHOR_ANNOTATION: author_annotation(predicted, user, "why")}

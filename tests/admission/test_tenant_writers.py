@@ -1,4 +1,4 @@
-"""A user who can only write Tenants gets no rights outside the tenants."""
+"""A user who can only write Tenants cannot use them to gain rights outside the tenants' namespaces."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -20,7 +20,7 @@ from tests.waiting import eventually
 CLUSTER_ROLE = Kind(f"{RBAC_GROUP}/v1", "ClusterRole", "clusterroles", False)
 SIGNATURE = "4dabf18193072939515e22adb298388d"
 HELM = {"apiGroups": ["helm.toolkit.fluxcd.io"], "resources": ["helmreleases"], "verbs": ["create"]}
-# The RBAC verbs on Tenants of each user.
+# The verbs on Tenants that RBAC grants to each user.
 WRITE = ("get", "create", "update", "patch")
 VERBS = {
     "wendy": WRITE,
@@ -28,13 +28,13 @@ VERBS = {
     "rita": (*WRITE, "grant-roles"),
     "stan": (*WRITE, "write-status"),
 }
-# Fields of a status that the watcher and the page trust.
+# Fields of a Tenant's status that the watcher and the web page trust.
 FORGED_STATUS: dict[str, Manifest] = {
     "an author": {"specChanges": [{"generation": 1, "time": "2026-01-01T00:00:00Z", "user": "alice"}]},
     "an applied spec": {"appliedDigest": "0123456789abcdef"},
     "a namespace": {"namespaceStatus": {"kube-system": {"ready": True}}},
 }
-# A Tenant of the second API group. The watcher creates nothing for a paused Tenant.
+# A Tenant of the second API group. The watcher creates no objects for a paused Tenant.
 PAUSED = create(TENANTS[1], "status-target", spec={"paused": True})
 
 
@@ -50,7 +50,7 @@ def patch(**spec: Any) -> Attempt:
     return Attempt("PATCH", TENANTS[0].path(name="acme"), {"spec": spec}, "application/merge-patch+json")
 
 
-# Requests of a user who can write Tenants, and a part of the message.
+# Each value is a request by a user who can write Tenants, and a part of the error message.
 ATTACKS: dict[str, tuple[Attempt, str]] = {
     "privileged pods": (
         tenant(podSecurity="privileged", adminUsers=["wendy"]),
@@ -67,7 +67,7 @@ ATTACKS: dict[str, tuple[Attempt, str]] = {
     ),
     "the signature in a label": (tenant(nodeSelector={SIGNATURE: "a"}), "spec: must not contain"),
 }
-# Requests that the schema rejects.
+# Requests that the schema of the CRD rejects.
 REFUSED_SUBJECTS: dict[str, Attempt] = {
     "all users": tenant(rbacConfig={"groups": ["system:authenticated"]}),
     "all clients": tenant(rbacConfig={"groups": ["system:unauthenticated"]}),
@@ -144,7 +144,7 @@ def test_only_the_watcher_writes_the_status_of_tenants(field: str, people: Peopl
         path, body = kind.path(name=name, subresource="status"), {"status": FORGED_STATUS[field]}
         request = Attempt("PATCH", path, body, "application/merge-patch+json")
         assert denied_by("status") in people("wendy").refusal(request)
-        # An administrator can repair a status.
+        # The watcher and administrators can write the status.
         for writer in (people(WATCHER_USER), people("stan"), carol):
             assert writer.refusal(request) == ""
 

@@ -1,6 +1,6 @@
-"""The watcher's own identity can write only what the watcher needs, and only in the namespaces of tenants.
+"""The watcher's identity can write only the objects that the watcher needs, and only in tenants' namespaces.
 
-RBAC allows each of these requests. Only admission policies reject them.
+RBAC allows all requests in these tests. Only admission policies reject some of them.
 """
 
 from collections.abc import Iterator
@@ -41,9 +41,9 @@ from tests.platform import Platform
 from tests.tenancy.session_parts import session, spec
 
 FOREIGN = "limits-foreign"
-# A namespace that allows its adoption by tenant acme.
+# A namespace with an annotation that allows tenant `acme` to adopt it.
 CONSENTING = "limits-consenting"
-# A namespace of the platform that has lost all labels.
+# A namespace that the platform has created, without the platform's labels.
 STRIPPED = "limits-stripped"
 ADMIN_ROLE = {"apiGroup": RBAC_GROUP, "kind": "Role", "name": "tenant-admin"}
 
@@ -53,12 +53,15 @@ def namespace(name: str, **metadata: Any) -> Manifest:
 
 
 def mark(name: str, tenant: str = "acme") -> Attempt:
-    """A request that marks the namespace as a namespace of the tenant."""
+    """A request that adds the labels of a tenant's namespace to the namespace `name`."""
     return change(NAMESPACES, name, {"metadata": {"labels": object_labels(tenant)}})
 
 
 def change_tenant(body: Manifest) -> Attempt:
-    """A request that changes tenant acme. Custom resources do not support strategic merge patches."""
+    """A request that changes tenant `acme` by a merge patch.
+
+    Custom resources do not support strategic merge patches.
+    """
     return Attempt("PATCH", TENANTS[0].path(name="acme"), body, "application/merge-patch+json")
 
 
@@ -68,7 +71,10 @@ def event(about: str, where: str) -> Attempt:
 
 
 def job(where: str = NAMESPACE, owner: str = AISESSION.kind, **pod: Any) -> Attempt:
-    """A request that creates the Job of a session. `pod` are additional fields of the pod's spec."""
+    """A request that creates the Job of a session in the namespace `where`.
+
+    `owner` is the kind of the Job's owner. `pod` are additional fields of the pod spec.
+    """
     manifest = session_job(session("limits", where), spec(), read_plans().sessions, TenantSettings())
     pod_spec = manifest["spec"]["template"]["spec"]
     pod_spec["containers"][0] |= pod.pop("container", {})
@@ -83,7 +89,7 @@ def with_volume(**volume: Any) -> Attempt:
 
 SECRET_VARIABLE = {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}
 
-# The request, and the policy that rejects it.
+# Each value is a request, and the policy that rejects it.
 DENIED: dict[str, tuple[Attempt, str]] = {
     "mark a foreign namespace": (mark(FOREIGN), "watcher-namespaces"),
     "mark a namespace that another tenant may adopt": (mark(CONSENTING, "rival"), "watcher-namespaces"),
@@ -161,7 +167,7 @@ NEEDED: dict[str, Attempt] = {
 
 @pytest.fixture(scope="module")
 def watcher(running_platform: Platform, people: People) -> Iterator[Person]:
-    """A client with the identity of the watcher. The namespaces of the requests exist."""
+    """A client with the identity of the watcher. The fixture creates the namespaces that the requests use."""
     admin = running_platform.admin
     namespaces = [
         namespace(FOREIGN),
@@ -182,7 +188,7 @@ def test_watcher_writes_nothing_outside_tenants(watcher: Person, attempt: Attemp
 
 
 def test_watcher_grants_rights_only_in_namespaces_of_tenants(watcher: Person) -> None:
-    """RBAC lets the watcher grant any right with a Role of this name, in every namespace."""
+    """RBAC alone would let the watcher create a Role `tenant-admin` with any rules in every namespace."""
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
     role = {"apiVersion": ROLE.api_version, "kind": ROLE.kind, "rules": rules}
     metadata = {"name": "tenant-admin", "namespace": NAMESPACE}
@@ -197,7 +203,7 @@ def test_watcher_writes_what_it_needs(watcher: Person, attempt: Attempt) -> None
 
 
 def test_policies_check_every_kind_that_the_watcher_writes() -> None:
-    """A new kind in the watcher's RBAC rules must also be in the policies."""
+    """Each kind that the watcher's RBAC rules let it write must also be in the policies."""
     [role] = [manifest for manifest in watcher_rbac() if manifest["kind"] == "ClusterRole"]
     written = {
         (group, resource)
@@ -215,7 +221,7 @@ def test_policies_check_every_kind_that_the_watcher_writes() -> None:
         for resource in rule["resources"]
     }
     reviews = {(kind.group, kind.plural) for kind in (TOKEN_REVIEW, SUBJECT_ACCESS_REVIEW)}
-    # These objects belong to the platform in every namespace, or are not in a namespace.
+    # These objects belong to the platform in every namespace, or they are cluster-scoped.
     own = {(kind.group, kind.plural) for kind in OPTIONAL_KINDS if not kind.is_namespaced} | {
         (AISESSION.group, AISESSION.plural),
         (AISESSION.group, f"{AISESSION.plural}/status"),

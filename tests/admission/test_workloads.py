@@ -1,4 +1,7 @@
-"""A tenant's pods and PersistentVolumeClaims use only what the tenant is allowed, whoever creates them."""
+"""The pods and PersistentVolumeClaims of a tenant use only what is allowed for the tenant.
+
+This does not depend on who creates them.
+"""
 
 from typing import Any
 
@@ -41,7 +44,7 @@ def claim(**spec: Any) -> Attempt:
     return create(CLAIM, "attempt", spec=claim_spec(**spec))
 
 
-# The request, the policy that rejects it, and a part of the message.
+# Each value is a request, the policy that rejects it, and a part of the error message.
 DENIED: dict[str, tuple[Attempt, str, str]] = {
     "host path": (
         pod(volumes=[{"name": "host", "hostPath": {"path": "/"}}]),

@@ -1,4 +1,7 @@
-"""Manifests in files for `tenancy apply`, and a fixture that deletes their tenants after the test."""
+"""Writes manifest files for `tenancy apply`.
+
+A fixture deletes the Tenants of these manifests after the test.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +16,10 @@ from tests.platform import Platform, tenant_manifest
 
 @pytest.fixture(name="named")
 def named_fixture(platform: Platform) -> Iterator[Any]:
-    """Build manifests whose tenants are abandoned after the test, even if the test did not apply them."""
+    """A function that creates manifests of Tenants.
+
+    After the test, the fixture deletes those Tenants that the test has applied.
+    """
     manifests: list[Manifest] = []
 
     def make(name: str, group: str = "platform.ai", **spec: Any) -> Manifest:

@@ -1,4 +1,4 @@
-"""Runs the `tenancy` command against the shared platform, with an administrator's permissions."""
+"""Runs the `tenancy` command on the shared platform, with the rights of an administrator."""
 
 import subprocess
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from tests.commandline import run_tenancy
 from tests.platform import Platform
 
 Completed = subprocess.CompletedProcess[str]
-# Runs the command with these arguments. `environment` extends the environment of an administrator.
+# Runs `tenancy` with these arguments. `environment` adds variables to the administrator's environment.
 Run = Callable[..., Completed]
 
 

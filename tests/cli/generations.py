@@ -1,4 +1,4 @@
-"""Tenants with several generations of specs, for tests of rollbacks."""
+"""Creates Tenants whose specs have changed several times, for tests of rollbacks."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,9 +14,9 @@ Spec = dict[str, Any]
 
 @contextmanager
 def grown_tenants(platform: Platform, specs: Mapping[str, Sequence[Spec]]) -> Iterator[None]:
-    """Create tenants for a test file, and apply the specs of each one after the other.
+    """Create the Tenants of a test file. For each Tenant, apply its specs one after the other.
 
-    The tenants are updated in parallel. They are deleted at the end.
+    The tenants are updated in parallel. On exit, the Tenants are deleted.
     """
     first, *later = zip_longest(*specs.values())
     with shared_tenants(platform, *_manifests(specs, first)):

@@ -1,4 +1,4 @@
-"""Fixtures that run previews like a CI job: in a folder of manifests, with read-only permissions."""
+"""Fixtures that run previews like a CI job: in a folder of manifests, and with read-only rights."""
 
 import difflib
 import json
@@ -28,7 +28,10 @@ _ACCOUNT = "previewer"
 
 
 def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
-    """Write the kubeconfig of a ServiceAccount that only has the roles for previews, and return its path."""
+    """Write the kubeconfig of a ServiceAccount, and return its path.
+
+    The account has only the roles for previews.
+    """
     service_account_kubeconfig(platform.admin_kubeconfig, path, _ACCOUNT)
     subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": SERVICE_ACCOUNT_NAMESPACE}
     for kind, role, namespace in (
@@ -50,7 +53,10 @@ def previewer_kubeconfig(platform: Platform, path: Path) -> Path:
 
 
 def _is_reader(account: Cluster) -> bool:
-    """Whether both roles are effective. Reading the plans must be allowed even if there is no ConfigMap."""
+    """Whether both roles are in effect.
+
+    Reading the plans must be allowed even if their ConfigMap does not exist.
+    """
     try:
         account.list(TENANTS[0], name="none")
         account.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
@@ -65,13 +71,13 @@ def _metadata(namespace: str | None) -> Manifest:
 
 @dataclass(frozen=True)
 class Previews:
-    """A folder with manifests in `tenants/`, in which the command runs."""
+    """A folder with manifests in `tenants/`. The `tenancy` command runs in this folder."""
 
     folder: Path
     environment: dict[str, str]
 
     def write(self, name: str, text: str = "", **spec: Any) -> Path:
-        """Write the manifest of a tenant, or any text, to a file."""
+        """Write the manifest of tenant `name` to a file. If `text` is set, write the text instead."""
         file = self.folder / "tenants" / f"{name}.yaml"
         file.parent.mkdir(exist_ok=True)
         file.write_text(text or yaml.safe_dump(tenant_manifest(name, **spec), sort_keys=False))
@@ -101,7 +107,10 @@ class Previews:
         return preview
 
     def expect_golden(self, name: str, *arguments: str, exit_code: int) -> str:
-        """Compare the Markdown with the golden file. TENANCY_GOLDEN=1 overwrites the golden file first."""
+        """Compare the Markdown output with a golden file.
+
+        With TENANCY_GOLDEN=1, first overwrite the golden file.
+        """
         result = self.run("preview", *(arguments or ("tenants",)), "--output", "markdown")
         assert result.returncode == exit_code, result.stdout + result.stderr
         file = GOLDEN / f"{name}.md"
@@ -117,7 +126,7 @@ class Previews:
 
 @pytest.fixture(name="previews")
 def previews_fixture(platform: Platform, tmp_path: Path) -> Previews:
-    """Previews against the shared platform, with read-only permissions."""
+    """Previews on the shared platform, with read-only rights."""
     kubeconfig = previewer_kubeconfig(platform, tmp_path / "previewer.kubeconfig")
     folder = tmp_path / "repository"
     folder.mkdir()

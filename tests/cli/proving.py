@@ -1,4 +1,4 @@
-"""A tenant on which tests run the checks of `tenancy prove`, and from which they remove protections."""
+"""Runs the checks of `tenancy prove` on one tenant, and removes protections from the cluster."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -37,7 +37,7 @@ from tests.waiting import eventually
 CLUSTER_ROLE = Kind(f"{RBAC_GROUP}/v1", "ClusterRole", "clusterroles", False)
 CLUSTER_ROLE_BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
 WRITER = "proof-writer"
-# Kinds of other projects that some checks create.
+# Kinds of other projects. Some checks create objects of these kinds.
 TRAFFIC_KINDS = (
     *(requests.GATEWAY, requests.HTTP_ROUTE, requests.LISTENER_SET, requests.TCP_ROUTE),
     *(requests.VIRTUAL_SERVICE, requests.DESTINATION_RULE),
@@ -54,7 +54,7 @@ PEOPLE: dict[str, Any] = {
 
 
 def create(platform: Platform, kind: Kind, name: str, namespace: str = "", **body: Any) -> None:
-    """Create an object. `annotations` go into its metadata."""
+    """Create an object. `annotations` are written to the object's metadata."""
     metadata: Manifest = {"name": name, **({"namespace": namespace} if namespace else {})}
     metadata |= {key: body.pop(key) for key in ("annotations",) if key in body}
     platform.admin.create(
@@ -63,7 +63,7 @@ def create(platform: Platform, kind: Kind, name: str, namespace: str = "", **bod
 
 
 def create_crd(platform: Platform, kind: Kind) -> None:
-    """Create a CRD whose schema accepts any field, and wait until the kind is served."""
+    """Create a CRD whose schema accepts any field. Waits until the API server serves the kind."""
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     name = kind.api_version.rpartition("/")[2]
     version = {"name": name, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
@@ -87,7 +87,7 @@ def create_crd(platform: Platform, kind: Kind) -> None:
 
 @contextmanager
 def writer_of_tenants(platform: Platform) -> Iterator[None]:
-    """A user who can write Tenants, and has no other rights."""
+    """Create a user whose only right is to write Tenants."""
     verbs = ["get", "create", "patch", "delete"]
     rules = [{"apiGroups": [kind.group], "resources": ["tenants"], "verbs": verbs} for kind in TENANTS]
     create(platform, CLUSTER_ROLE, WRITER, rules=rules)
@@ -106,7 +106,7 @@ def _bind(platform: Platform, name: str, role: str, *subjects: Manifest) -> None
 
 @dataclass
 class Proof:
-    """Runs checks of one tenant, in this process."""
+    """Runs the checks of one tenant in this process."""
 
     platform: Platform
     manifest: Manifest
@@ -123,11 +123,11 @@ class Proof:
 
     @cached_property
     def target(self) -> Target:
-        """The tenant. The tests do not change its spec, so it is read once."""
+        """The tenant. It is read only once, because the tests do not change its spec."""
         return self.facts.target(self.live)[0]
 
     def problems(self) -> Problems:
-        """The protections that are missing or changed."""
+        """The protections that are missing in the cluster or that were changed."""
         return self.facts.target(self.live)[1]
 
     def results(self) -> dict[str, Result]:
@@ -139,7 +139,7 @@ class Proof:
         return {each.id for each in self.results().values() if each.outcome is Outcome.FAILED}
 
     def attempts(self, *checks: Check) -> dict[str, tuple[Outcome, str]]:
-        """The outcomes of the requests alone, without the comparison. Without requests that make no sense."""
+        """The outcomes of the checks' requests alone. Skips checks that do not apply to the tenant."""
         facts = self.facts
         target = replace(self.target, classes=facts.classes)
         users = actors(target.desired, WRITER)
@@ -156,7 +156,7 @@ class Proof:
 
     @contextmanager
     def without(self, *protections: Protection) -> Iterator[None]:
-        """Remove the protections from the cluster, and restore them later. The tenant must be paused."""
+        """Remove the protections from the cluster. On exit, restore them. The tenant must be paused."""
         restores: list[Callable[[], object]] = []
         try:
             for protection in protections:
@@ -167,7 +167,7 @@ class Proof:
                 restore()
 
     def _remove(self, protection: Protection) -> list[Callable[[], object]]:
-        """Remove one protection, and return functions that restore it."""
+        """Remove one protection. Returns functions that restore the protection."""
         admin, desired = self.platform.admin, self.target.desired
         namespaces = [desired.by_key[key] for key in desired.by_key if key.kind == NAMESPACE.key]
         match protection.layer:

@@ -1,4 +1,4 @@
-"""`tenancy apply`: applies all of the Tenants or none, and waits until they are Active."""
+"""`tenancy apply` applies either all Tenants or no Tenant, and waits until the Tenants are Active."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,8 @@ def test_tenants_are_created_then_unchanged_then_configured(
     assert tenant is not None
     assert "tenancy-cli" in {entry["manager"] for entry in tenant["metadata"]["managedFields"]}
 
-    # A manifest read from the API server, with the metadata that the server sets, can be applied too.
+    # A manifest that was read from the API server can be applied too, although it contains server-set
+    # metadata.
     write(tmp_path / "a.yaml", tenant)
     write(tmp_path / "b.yaml", {**second, "spec": {"plan": "pro"}})
     result = tenancy("apply", str(tmp_path), "-o", "json")
@@ -47,7 +48,7 @@ def test_tenants_are_created_then_unchanged_then_configured(
 
 
 def test_failed_tenant_ends_it_with_its_reason(named: Any, tenancy: Run, tmp_path: Path) -> None:
-    """The API server rejects an object of the tenant when the watcher applies it."""
+    """The update of one tenant fails, because the API server rejects one of the tenant's objects."""
     extra = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}, "data": {"not a key": "x"}}
     path = write(tmp_path / "x.yaml", named("apply-good"), named("apply-bad", extraResources=[extra]))
     result = tenancy("apply", path)
@@ -87,7 +88,7 @@ def test_what_the_server_refuses_keeps_the_others_from_being_applied(
     platform: Platform, tenancy: Run, tmp_path: Path
 ) -> None:
     good, refused = tenant_manifest("apply-not", plan="basic"), tenant_manifest("apply-refused")
-    # The checks of the command do not find this error.
+    # The checks of `tenancy apply` do not detect this error.
     refused["metadata"]["finalizers"] = ["orphan", "foregroundDeletion"]
     result = tenancy("apply", write(tmp_path / "x.yaml", good, refused))
     assert (result.returncode, result.stdout) == (1, "")

@@ -1,4 +1,7 @@
-"""`tenancy apply` checks all Tenants before the first write, and does what `tenancy preview` shows."""
+"""`tenancy apply` checks all Tenants before the first write.
+
+It makes the same changes that `tenancy preview` shows.
+"""
 
 import json
 import subprocess
@@ -103,7 +106,7 @@ def test_paused_tenant_is_stored_but_not_applied(named: Any, tenancy: Run, tmp_p
 def test_no_sequence_of_commands_conflicts_or_loses_a_field(
     platform: Platform, named: Any, tenancy: Run, tmp_path: Path
 ) -> None:
-    """Also on a Tenant that `./dev run` has applied as a sample."""
+    """The Tenant was first applied by `./dev run`, as a sample."""
     manifest = named("apply-sequence", adminUsers=["alice"], displayName="One")
     (sample,) = apply_samples(platform.admin, [manifest])
     path = write(tmp_path / "one.yaml", manifest)

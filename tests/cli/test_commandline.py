@@ -1,4 +1,4 @@
-"""`run_tenancy` of these tests behaves like a separate `tenancy` process."""
+"""`run_tenancy` behaves like a separate `tenancy` process."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_help_of_a_command_has_the_global_options_in_one_group() -> None:
 
 
 def without_frames(text: str) -> str:
-    """The text without the frames of the progress spinner: their number depends on timing."""
+    """The text without the frames of the progress spinner. The number of frames depends on timing."""
     return re.sub("\x1b\\[2K\x1b\\[32m.\x1b\\[0m reading…\n", "", text)
 
 

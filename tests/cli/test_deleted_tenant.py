@@ -1,4 +1,4 @@
-"""The history of a deleted tenant: `tenancy history` shows it, and `tenancy rollback` restores the tenant."""
+"""`tenancy history` shows the history of a deleted tenant, and `tenancy rollback` restores the tenant."""
 
 import json
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ MANIFEST["metadata"]["labels"] = {"team": "past"}
 
 @pytest.fixture(scope="module")
 def uid(running_platform: Platform) -> Iterator[str]:
-    """The uid of a tenant with two updates. The test deletes the tenant."""
+    """The UID of a tenant with two updates. The test deletes this tenant."""
     platform = running_platform
     platform.ensure_started()
     platform.apply(MANIFEST)
@@ -50,7 +50,7 @@ def test_deleted_tenant_is_shown_and_restored(platform: Platform, tenancy: Run, 
     )
     assert [entry["version"] for entry in deleted["history"]] == [2, 1]
     assert uid in tenancy("history", NAME, "--deleted").stdout
-    # A user who may not read Tenants does not see the history.
+    # A user without the right to read Tenants cannot read the history.
     assert tenancy("--as", "nobody", "history", NAME).returncode == 1
     assert tenancy("--as", "nobody", "history", "--deleted").returncode == 1
 

@@ -1,4 +1,4 @@
-"""The preview of a deletion, with different rights of the user."""
+"""The preview of a deletion, for users with different rights."""
 
 from typing import Any
 
@@ -22,7 +22,10 @@ _ROLE = {
 
 
 class Rights(Connection):
-    """Access to a cluster with the objects of tenant `a`, in which the user may list only some kinds."""
+    """A connection to a cluster that contains the objects of tenant `a`.
+
+    The user may list only some kinds.
+    """
 
     readable: tuple[Kind, ...] = (NAMESPACE, ROLE)
 
@@ -72,7 +75,7 @@ def test_without_rights_the_namespaces_come_from_the_status() -> None:
         "delete Namespace tenant-a-dev",
     ]
     (note,) = deletion_preview(TenantsOnly(), [tenant()]).notes
-    assert note.endswith("because you may not list them: Namespace, Role")
+    assert note.endswith("because you cannot list them: Namespace, Role")
 
 
 def test_a_tenant_that_the_watcher_never_accepted_has_no_objects() -> None:

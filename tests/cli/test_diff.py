@@ -1,4 +1,4 @@
-"""`tenancy diff`: compares the live objects of a tenant with the desired state."""
+"""`tenancy diff` compares the live objects of a tenant with the desired state."""
 
 import json
 from collections.abc import Iterator
@@ -12,13 +12,13 @@ from tests.cli.conftest import Run
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled, shared_tenants
 
-# Control sequences that would set the title of a terminal and clear the screen.
+# Control sequences. On a terminal, they would set the title and clear the screen.
 HOSTILE = "eve\x1b]0;gone\x07\x9b2J"
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
-    """A healthy tenant, a paused one with drift, and one with an invalid spec."""
+    """Three tenants: a healthy tenant, a paused tenant with drift, and a tenant with an invalid spec."""
     drifted = tenant_manifest("uneven", adminUsers=["alice"])
     with shared_tenants(
         running_platform, tenant_manifest("even"), drifted, tenant_manifest("nodiff", plan="none-such")

@@ -1,6 +1,7 @@
-"""`tenancy doctor` on a separate cluster: each test breaks something, checks the finding, and runs its fix.
+"""`tenancy doctor` on a separate cluster.
 
-Each test looks only at its own subjects, because the doctor reports on the whole cluster.
+Each test causes a problem, checks the finding, and runs the printed fix. The doctor reports on the whole
+cluster. So each test checks only the findings about its own objects.
 """
 
 import json
@@ -42,7 +43,7 @@ Findings = Callable[..., list[Manifest]]
 
 @pytest.fixture(scope="module")
 def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A platform that is installed by its Pulumi stack, so that `pulumi up` can repair it."""
+    """A platform that was installed by its Pulumi stack. So `pulumi up` can repair the platform."""
     folder = tmp_path_factory.mktemp("doctor")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
         platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
@@ -57,14 +58,14 @@ def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.fixture(scope="module", autouse=True)
 def after_installation(platform: Platform) -> tuple[Completed, Completed]:
-    """The doctor's output before any test has broken something, as a table and as JSON."""
+    """The doctor's output as a table and as JSON, before a test has caused a problem."""
     platform.await_active(platform.apply(tenant_manifest("healthy")))
     return run_doctor(platform), run_doctor(platform, "-o", "json")
 
 
 @pytest.fixture
 def findings_of(platform: Platform) -> Findings:
-    """Run the doctor, and return its findings of this level about these subjects."""
+    """A function that runs the doctor, and returns the findings of one level about the given objects."""
 
     def run(level: str, *subjects: str, **environment: str) -> list[Manifest]:
         result = run_doctor(platform, "-o", "json", **environment)
@@ -81,7 +82,7 @@ def run_doctor(platform: Platform, *arguments: str, **environment: str) -> Compl
 
 
 def run_fix(platform: Platform, fix: str, tmp_path: Path) -> None:
-    """Run the fix in a shell, like a user who pastes it there."""
+    """Run the printed fix in a shell, like a user who pastes it there."""
     command = tmp_path / "tenancy"
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m cli.main "$@"\n')
     command.chmod(command.stat().st_mode | stat.S_IXUSR)

@@ -1,4 +1,4 @@
-"""`tenancy doctor`: its check of the warm engine."""
+"""The check of the warm engine in `tenancy doctor`."""
 
 from importlib.metadata import version
 from pathlib import Path

@@ -1,4 +1,7 @@
-"""`tenancy doctor` prints the commands that label and taint dedicated nodes, and reports missing settings."""
+"""`tenancy doctor` reports dedicated nodes without the label or the taint.
+
+It prints the commands that add them.
+"""
 
 import subprocess
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""`tenancy doctor` warns about sessions that have waited for long."""
+"""`tenancy doctor` warns about sessions that have waited for a long time."""
 
 from datetime import UTC, datetime, timedelta
 

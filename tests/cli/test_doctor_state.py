@@ -1,4 +1,4 @@
-"""`tenancy doctor`: its checks of the Pulumi CLI, the provider, the backend, locks and stacks."""
+"""The checks of the Pulumi CLI, the provider, the state backend, locks and stacks in `tenancy doctor`."""
 
 import json
 import os
@@ -28,7 +28,7 @@ def _held(running_platform: Platform) -> Iterator[None]:
 
 @pytest.fixture
 def findings_of(tenancy: Run) -> Any:
-    """Run the doctor, and return its findings about these subjects."""
+    """A function that runs the doctor, and returns the findings about the given objects."""
 
     def run(*subjects: str, **environment: str) -> list[Manifest]:
         findings = json.loads(tenancy("doctor", "-o", "json", **environment).stdout)

@@ -1,4 +1,4 @@
-"""The exit codes in `docs/howto/ci.md` and `docs/howto/cli.md` are those of the commands."""
+"""The commands return the exit codes that `docs/howto/ci.md` and `docs/howto/cli.md` document."""
 
 import re
 
@@ -23,7 +23,10 @@ def documented_codes(page: str) -> set[int]:
 
 
 def documented_code(options: str, tenants: str) -> int:
-    """The exit code of a preview of paths without a Tenant. `tenants` are the tenants in the old state."""
+    """The documented exit code of a preview, if the given paths contain no Tenant.
+
+    `tenants` says whether the old state contains Tenants.
+    """
     row = re.search(
         rf"^\| {re.escape(options)} \| {tenants} \| (\d) \|$", (_HOWTO / "ci.md").read_text("utf-8"), re.M
     )

@@ -1,4 +1,4 @@
-"""Every write of the watcher and of the commands has a field manager of ours."""
+"""Every write by the watcher and by the commands sets one of tenancy's field managers."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -14,9 +14,10 @@ from tests.cli.conftest import Run
 from tests.platform import Platform
 from tests.waiting import eventually
 
-# The client library's user agent. The API server uses it if a request names no field manager.
+# The user agent of the client library. If a request sets no field manager, the API server uses the user
+# agent.
 LIBRARY = "OpenAPI-Generator"
-# Kubernetes writes the status of namespaces and quotas.
+# Field managers of Kubernetes, which writes the status of namespaces and quotas.
 KUBERNETES = {"kube-controller-manager", "kube-apiserver"}
 SOMEBODY = "somebody"
 
@@ -68,7 +69,7 @@ def test_no_write_in_the_life_of_a_tenant_lacks_a_manager_of_ours(
     platform.admin.delete(NAMESPACE, "tenant-managers-b")
     kinds = (*MANAGED_KINDS, *TENANTS, EVENT, CRD)
     items = [item["metadata"] | {"item": item} for kind in kinds for item in platform.admin.list(kind)[0]]
-    # Other tests create objects of their own without a field manager.
+    # Exclude objects that other tests create without a field manager.
     ours = [
         each["item"]
         for each in items

@@ -1,4 +1,7 @@
-"""The commands that grant missing rights."""
+"""The commands that `tenancy` prints for a user who lacks rights.
+
+An administrator runs them to grant the rights.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`tenancy history`: the updates of a tenant with their causes, authors and changes."""
+"""`tenancy history` shows the updates of a tenant with their causes, authors and changes."""
 
 import copy
 import json
@@ -19,7 +19,7 @@ def test_history_tells_each_update_and_its_cause(
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     platform.await_active(manifest)
-    # With a message, because Pulumi otherwise uses the subject of the newest git commit.
+    # Without a message, Pulumi would use the subject of the newest git commit.
     result = platform.pulumi("tenant-storied", "up", "--yes", "--skip-preview", "--message", "a try")
     assert result.returncode == 0, result.stdout
     platform.remove("Role", "tenant-storied", "tenant-viewer")

@@ -1,4 +1,4 @@
-"""`tenancy history` shows the author, the message and the result of each change of a spec."""
+"""`tenancy history` shows the author, the message and the result of each change to a spec."""
 
 import json
 from collections import Counter
@@ -46,14 +46,15 @@ def test_each_change_of_the_spec_has_its_own_author_message_and_result(
         result = tenancy("--as", user, "--as-group", "system:masters", *arguments)
         assert result.returncode in (0, 3), result.stderr
 
-    # A command names its user, and keeps the author if it does not change the spec.
+    # A command records its user as the author. If a command does not change the spec, the author stays the
+    # same.
     file = write(tmp_path / "tenant.yaml", BASIC)
     run_as("alice", "apply", file, "-m", "first: basic")
     run_as("bob", "apply", file, "-m", "changes nothing")
     expected: list[tuple[Any, ...]] = [(1, "spec generation 1", "alice", "first: basic", "succeeded")]
     assert rows(tenancy) == expected
 
-    # Other clients write no author. The annotations about the commit are claims.
+    # Other clients record no author. The annotations about the commit are not verified.
     commit = {"platform.ai/change-author": "ann", "platform.ai/change-message": "more admins"}
     synced = {**BASIC, "metadata": {"name": NAME, "annotations": commit}}
     synced["spec"] = {"plan": "basic", "adminUsers": ["eve"]}
@@ -63,7 +64,7 @@ def test_each_change_of_the_spec_has_its_own_author_message_and_result(
     expected.insert(0, (2, "spec generation 2", author, "more admins", "succeeded"))
     assert rows(tenancy) == expected
 
-    # A change during a pause is by its writer, not by the user who resumes the tenant.
+    # `dave` is the author of a change during a pause, although another user resumes the tenant.
     run_as("carol", "pause", NAME, "-m", "maintenance")
     pro = write(tmp_path / "pro.yaml", tenant_manifest(NAME, plan="pro"))
     run_as("dave", "apply", pro, "--force-conflicts")
@@ -79,7 +80,7 @@ def test_each_change_of_the_spec_has_its_own_author_message_and_result(
     ]
     assert rows(tenancy) == expected
 
-    # A rejected spec leads to no update.
+    # A rejected spec causes no update.
     platform.admin.patch(TENANTS[0], NAME, {"spec": {"plan": "none-such"}}, field_manager="kubectl-edit")
     platform.await_condition(BASIC, "UnknownPlan")
     unknown = "unknown, via manager kubectl-edit"
@@ -90,7 +91,7 @@ def test_each_change_of_the_spec_has_its_own_author_message_and_result(
     assert "spec.plan" in newest["detail"]
     assert "rejected: UnknownPlan" in tenancy("history", NAME).stdout
 
-    # The counts are those of the displayed changes.
+    # The counts match the displayed changes.
     for entry in entries(tenancy):
         assert entry["counts"] == Counter(change["operation"] for change in entry["changes"])
     shown = tenancy("history", NAME, "--diff").stdout

@@ -1,4 +1,4 @@
-"""The table of `tenancy history` fits into a terminal with 80 columns."""
+"""The table of `tenancy history` fits in a terminal with 80 columns."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""`tenancy` has the identity of the kubeconfig and of the options `--as`, `--as-group` and `--as-uid`."""
+"""`tenancy` uses the identity in the kubeconfig, and the options `--as`, `--as-group` and `--as-uid`."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ def _tenant(running_platform: Platform) -> Iterator[None]:
 
 @pytest.fixture
 def impersonating(platform: Platform, tmp_path: Path) -> Any:
-    """A function that writes the administrator's kubeconfig with these fields of the user."""
+    """A function that writes a copy of the administrator's kubeconfig, with more fields for its user."""
 
     def write(**user: Any) -> str:
         return str(changed_kubeconfig(platform.admin_kubeconfig, tmp_path / "kubeconfig", user))
@@ -45,7 +45,7 @@ def test_pause_is_refused_to_the_impersonated_user_of_the_kubeconfig(
     platform: Platform, tenancy: Run, impersonating: Any
 ) -> None:
     before = spec(platform)
-    forbidden, missing = 'is forbidden: User "imp-bob" cannot', "you may not "
+    forbidden, missing = 'is forbidden: User "imp-bob" cannot', "you cannot "
     commands = {
         ("pause", "guarded"): forbidden,
         ("resume", "guarded"): forbidden,
@@ -91,7 +91,7 @@ def test_options_replace_the_user_of_the_kubeconfig(
     kubeconfig = impersonating(**{"as": "imp-bob"})
     result = tenancy("--as", "imp-carol", "pause", "guarded", KUBECONFIG=kubeconfig)
     assert 'is forbidden: User "imp-carol" cannot' in result.stderr
-    # With a user in the kubeconfig, the option for groups needs no user.
+    # If the kubeconfig contains a user to impersonate, `--as-group` works without `--as`.
     result = tenancy("--as-group", MASTERS, "show", "guarded", KUBECONFIG=kubeconfig)
     assert result.returncode == 0, result.stderr
     assert spec(platform) == before

@@ -1,4 +1,4 @@
-"""`tenancy import`: a tenant adopts existing namespaces without touching their workloads."""
+"""With `tenancy import`, a tenant adopts existing namespaces, and their workloads are not changed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,10 @@ CREW = {"kind": "Group", "name": "crew", "apiGroup": "rbac.authorization.k8s.io"
 
 @pytest.fixture
 def put(platform: Platform) -> Iterator[Any]:
-    """Create objects that exist before the tenant. Deletes their namespaces after the test."""
+    """A function that creates objects before the tenant exists.
+
+    After the test, the fixture deletes their namespaces.
+    """
     namespaces: list[str] = []
 
     def make(kind: Kind, namespace: str, name: str, **body: Any) -> Manifest:
@@ -50,7 +53,7 @@ def bind(put: Any, namespace: str, kind: str, role: str, *subjects: Manifest) ->
 def app(put: Any, namespace: str) -> tuple[Manifest, Manifest]:
     labels = {"matchLabels": {"app": "app"}}
     template = {"metadata": {"labels": {"app": "app"}}, "spec": {"containers": [CONTAINER]}}
-    # No replicas: no controller here would create their pods.
+    # The Deployment has no replicas, because no controller in this control plane would create their pods.
     deployment = put(
         DEPLOYMENT, namespace, "app", spec={"replicas": 0, "selector": labels, "template": template}
     )

@@ -1,4 +1,4 @@
-"""The installed package works without the checkout: the command, the watcher and the library."""
+"""The installed package works without the checkout: the `tenancy` command, the watcher and the library."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tests.platform import ROOT
 
 InFresh = Callable[..., str]
 
-# Prints the version of the package, and the installed version of each of its dependencies.
+# Prints the version of the package, and the installed version of each dependency.
 _VERSIONS = """
 import json, sys
 from importlib.metadata import requires, version
@@ -35,12 +35,14 @@ json.dump({"own": version("tenancy"), "asked": asked}, sys.stdout)
 
 @pytest.fixture(scope="module")
 def fresh(tmp_path_factory: pytest.TempPathFactory) -> InFresh:
-    """Install the package into a new virtual environment, and return a function that runs a command there.
+    """Install the package in a new virtual environment, and return a function that runs a command there.
 
-    Dependencies and build tools come from the running environment, so that no test needs a network.
+    The new environment uses the dependencies and build tools of the running environment, so that no test
+    needs a network.
     """
     folder = tmp_path_factory.mktemp("fresh")
-    # Build from a copy: a build leaves files next to its sources, which the next build would include.
+    # Build from a copy of the sources. A build leaves files next to the sources, and the next build would
+    # include these files.
     source = folder / "source"
     source.mkdir()
     shutil.copy(ROOT / "pyproject.toml", source)
@@ -90,7 +92,7 @@ def test_kubectl_finds_the_plugin_and_its_completion(fresh: InFresh, tools: dict
     assert "--install-completion" not in kubectl("tenancy", "--help")
     assert kubectl("__complete", "tenancy", "desc").split() == ["describe", ":0"]
     assert kubectl("__complete", "tenancy", "list", "--output", "w").split() == ["wide", ":0"]
-    # Without a completion, the shell completes file names.
+    # If the command completes nothing, the shell completes file names.
     assert kubectl("__complete", "tenancy", "apply", "-f", "").split() == [":0"]
 
 

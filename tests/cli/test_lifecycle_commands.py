@@ -125,7 +125,10 @@ def test_deletion_asks_on_a_terminal(platform: Platform) -> None:
 
 def test_watch_lists_again_after_the_connection_was_lost(platform: Platform) -> None:
     class Flaky(Cluster):
-        """A client whose first watch fails. The change before the failure is visible only in a new list."""
+        """A client whose first watch fails.
+
+        The Tenant changes just before, so only a new list contains the change.
+        """
 
         is_broken = False
 
@@ -138,7 +141,7 @@ def test_watch_lists_again_after_the_connection_was_lost(platform: Platform) -> 
 
     cluster = Flaky.connect(platform.admin_kubeconfig)
     rows = watch_rows(cluster, [], lambda _: True, row_data, scopes=[(TENANTS[0], "still")])
-    # The rows do not end, so this waits for the row.
+    # `rows` is endless, so this statement waits until the row appears.
     assert any(row.display_name == "Moved" for row in rows)
 
 

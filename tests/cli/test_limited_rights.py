@@ -1,4 +1,4 @@
-"""Commands of a user who has only the documented role of the web page, which allows reading Tenants."""
+"""Commands of a user with limited rights. The user has only the documented role for the web page."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def page_user(platform: Platform, folder: Path, name: str) -> str:
-    """The path of a kubeconfig of a new user with the role in the docs of the web page."""
+    """Create a user with the documented role for the web page. Returns the path of its kubeconfig."""
     text = (ROOT / "docs/howto/page.md").read_text()
     roles = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)]
     (role,) = [role for role in roles if role["kind"] == "ClusterRole"]
@@ -55,7 +55,7 @@ def page_user(platform: Platform, folder: Path, name: str) -> str:
 
 @pytest.fixture
 def limited(platform: Platform, tenancy: Run, tmp_path: Path) -> Run:
-    """Runs the command as the user of the web page."""
+    """Runs `tenancy` as a user who has only the role for the web page."""
     kubeconfig = page_user(platform, tmp_path, "page-user")
 
     def run(*arguments: str, **environment: str) -> Completed:
@@ -70,7 +70,7 @@ def test_list_shows_the_tenants_and_names_the_missing_right(limited: Run) -> Non
     (line,) = [line.split() for line in result.stdout.splitlines() if line.startswith("limited ")]
     assert " ".join(line).endswith("Active basic 1 - - - Paused, Drifted")
     (note,) = result.stderr.splitlines()
-    assert note.startswith(f"note: the output is incomplete: you may not {QUOTAS}; ask an administrator to ")
+    assert note.startswith(f"note: the output is incomplete: you cannot {QUOTAS}; ask an administrator to ")
     assert note.endswith(
         "kubectl create clusterrolebinding tenancy-preview-default-page-user --clusterrole=tenancy-preview "
         "--serviceaccount=default:page-user"
@@ -83,12 +83,10 @@ def test_show_prints_the_status_and_names_each_missing_right(limited: Run) -> No
     result = limited("show", "limited")
     assert result.returncode == 0, result.stderr
     assert "Phase   Active, paused, drifted\n" in result.stdout
-    assert f"\nQuotas\nunknown: you may not {QUOTAS}\n" in result.stdout
+    assert f"\nQuotas\nunknown: you cannot {QUOTAS}\n" in result.stdout
     assert "\ntenant-limited-dev   -         yes" in result.stdout
-    assert (
-        "\nAccess\nunknown: you may not list rolebindings.rbac.authorization.k8s.io in all" in result.stdout
-    )
-    assert f"\nManual changes (drift)\nunknown: you may not {PLANS}\n" in result.stdout
+    assert "\nAccess\nunknown: you cannot list rolebindings.rbac.authorization.k8s.io in all" in result.stdout
+    assert f"\nManual changes (drift)\nunknown: you cannot {PLANS}\n" in result.stdout
     for binding in (
         "kubectl create clusterrolebinding tenancy-preview-",
         "kubectl -n tenancy-system create rolebinding",
@@ -103,7 +101,7 @@ def test_show_prints_the_status_and_names_each_missing_right(limited: Run) -> No
 def test_diff_reports_the_drift_in_the_status_and_fails(limited: Run) -> None:
     result = limited("diff", "limited")
     assert result.returncode == 1
-    assert f"unknown: you may not {PLANS}\n" in result.stdout
+    assert f"unknown: you cannot {PLANS}\n" in result.stdout
     assert "The watcher reports the condition Drifted=True" in result.stdout
     assert PLANS in result.stderr
     data = json.loads(limited("diff", "limited", "-o", "json").stdout)
@@ -128,7 +126,7 @@ def test_diff_compares_the_kinds_that_the_user_may_list(
 
     result = eventually(difference, "the rights are effective")
     assert result.stdout.startswith("Manual changes (drift)\n+ Role tenant-limited-dev/tenant-viewer\n\n")
-    assert "you may not list namespaces; list " in result.stderr
+    assert "you cannot list namespaces; list " in result.stderr
 
 
 def test_commands_without_any_right_name_the_role(platform: Platform, tenancy: Run, tmp_path: Path) -> None:
@@ -139,7 +137,7 @@ def test_commands_without_any_right_name_the_role(platform: Platform, tenancy: R
         assert (result.returncode, result.stdout) == (1, ""), command
         assert "error: " in result.stderr
     result = tenancy("list", KUBECONFIG=kubeconfig)
-    assert "you may not list tenants.platform.ai, tenants.kleff.kleff.io; ask an admin" in result.stderr
+    assert "you cannot list tenants.platform.ai, tenants.kleff.kleff.io; ask an admin" in result.stderr
     assert "--clusterrole=tenancy-preview --serviceaccount=default:nobody" in result.stderr
 
 
@@ -161,7 +159,7 @@ def test_doctor_fails_until_the_roles_that_it_names_are_bound(
     fixes = {fix for entry in skipped.values() for fix in entry["fix"].split(" && ")}
     for fix in fixes:
         assert "auth can-i" not in fix
-    # `kubectl create clusterrole` comes before the command that binds the ClusterRole.
+    # The output contains `kubectl create clusterrole` before the command that binds this ClusterRole.
     environment = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
     for fix in sorted(fixes):
         subprocess.run(["bash", "-euc", fix], env=environment, check=True, capture_output=True)

@@ -41,7 +41,7 @@ def test_list_shows_phase_plan_and_quota(platform: Platform, tenancy: Run) -> No
     result = tenancy("list")
     assert result.returncode == 0, result.stderr
     header, *lines = result.stdout.splitlines()
-    # The list also has the column GROUP while both API groups have Tenants, for example of other tests.
+    # If other tests have created Tenants in both API groups, the table also has the column GROUP.
     columns = header.split()
     (line,) = [dict(zip(columns, line.split(), strict=False)) for line in lines if line.split()[0] == IDLE]
     assert [line[column] for column in ("PHASE", "PLAN", "NAMESPACES")] == ["Active", "pro", "1"]
@@ -70,7 +70,7 @@ def test_global_options_are_accepted_anywhere_on_the_line(platform: Platform, te
         assert (result.returncode, result.stdout) == (0, expected), result.stderr
     for line in ("--context none-such list", "list --context none-such"):
         assert "none-such" in tenancy(*line.split()).stderr
-    # The option after the command is used if both are given.
+    # If an option is given before and after the command, the value after the command is used.
     assert tenancy("--context", "none-such", "list", *options).stdout == expected
 
 
@@ -124,7 +124,7 @@ def test_names_are_printed_as_kubectl_prints_them(
     names = subprocess.run([*kubectl, IDLE, BUSY, "-o", "name"], capture_output=True, text=True, check=True)
     listed = tenancy("list", IDLE, BUSY, "-o", "name")
     assert (listed.returncode, listed.stdout) == (0, names.stdout)
-    # Other commands accept these names.
+    # Other commands accept these names as arguments.
     again = tenancy("list", *listed.stdout.split(), "-o", "name")
     assert (again.returncode, again.stdout) == (0, listed.stdout)
 
@@ -178,5 +178,6 @@ def test_shell_completes_names_of_tenants(platform: Platform, tenancy: Run) -> N
     assert completed("tenancy show tabbed tab") == []
     assert completed("tenancy show --pl") == ["--plans"]
     assert completed("tenancy show --output y") == ["yaml"]
-    # Without a cluster, completion must not print an error into the command line.
+    # Without a cluster, completion must not print an error, because the shell would show it in the command
+    # line.
     assert completed("tenancy show tab", KUBECONFIG="/nowhere") == []

@@ -1,4 +1,4 @@
-"""Errors outside the spec, mistyped kinds, repeated keys and missing paths are found with field and line."""
+"""Errors outside the spec, such as wrong kinds and repeated keys, are reported with their field and line."""
 
 import json
 import subprocess
@@ -25,7 +25,7 @@ WRONG_VERSION = "but a Tenant must have platform.ai/v1 or kleff.kleff.io/v1"
 
 
 def errors(folder: Path, text: str, name: str = "a.yaml") -> list[str]:
-    """The errors of a file with this text, without its path."""
+    """The errors in a file with this text. The path of the file is removed from the errors."""
     (folder / name).write_text(text)
     found = findings_text(manifest_findings(read_manifests([folder / name])))
     return [line.removeprefix(f"{(folder / name).as_posix()}:") for line in found.splitlines()]
@@ -96,7 +96,7 @@ def test_only_camel_case_names_of_fields_are_valid(tmp_path: Path) -> None:
 def test_mistyped_tenant_is_an_error(tmp_path: Path, api_version: str, kind: str, problem: str) -> None:
     text = f"apiVersion: {api_version}\nkind: {kind}\nmetadata: {{name: fine}}\n"
     assert errors(tmp_path, text) == [problem]
-    # The item of a list, too.
+    # The same error in an item of a List.
     item = {"apiVersion": api_version or None, "kind": kind or None, "metadata": {"name": "fine"}}
     listed = json.dumps({"apiVersion": "v1", "kind": "List", "items": [item]})
     assert errors(tmp_path, listed, "a.json") == [problem.replace("2:", "1:", 1)]
@@ -150,7 +150,7 @@ def test_other_kinds_are_skipped(tmp_path: Path, api_version: str, kind: str) ->
             "apiVersion: v1\nkind: List\nitems: [{}]\nitems: []\n",
             ["4: items: the key is repeated; it is also in line 3"],
         ),
-        # A merged key is not a repeated key.
+        # A key that YAML merges from another mapping is not a repeated key.
         (f"x: &a {{plan: basic}}\n---\n{VALID}spec:\n  <<: {{plan: basic}}\n  plan: pro\n", []),
     ],
 )
@@ -183,7 +183,7 @@ def test_missing_path_does_not_hide_the_errors_of_other_files(
     output = result.stdout + result.stderr
     assert f"{prefix}none.yaml: there is no such file or folder" in output
     assert f"{prefix}a.yaml:6: kind: is 'Tennant'" in output
-    # `delete` needs only the names.
+    # `tenancy delete` reads only the names, so it does not report the error in the spec.
     assert (f"{prefix}a.yaml:4: spec.plan: " in output) is (command != ("delete",))
 
 

@@ -1,4 +1,4 @@
-"""Reading Tenant manifests from files, folders and lists."""
+"""`tenancy` reads Tenant manifests from files, folders and Lists."""
 
 import json
 from pathlib import Path
@@ -34,7 +34,7 @@ metadata: {name: two}
 
 
 def _bomb(form: str) -> str:
-    """A few lines of YAML with aliases that expand to a billion values."""
+    """A few lines of YAML whose aliases expand to a billion values."""
     lines = [f"a{n}: &a{n} {form.format(', '.join([f'*a{n - 1}'] * 10))}" for n in range(1, 10)]
     return "\n".join(["a0: &a0 {k: v}", *lines, "kind: Tenant", "apiVersion: *a9", ""])
 

@@ -1,4 +1,7 @@
-"""A spec of a paused or rejected tenant that is not applied yet is not drift. Commands separate the two."""
+"""If a tenant is paused or rejected, its newest spec is not applied.
+
+Commands report this separately from drift.
+"""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +19,7 @@ from tests.waiting import eventually
 
 PAUSED = tenant_manifest("heldpause", plan="basic")
 REJECTED = tenant_manifest("heldback", plan="basic", namespaces=[{"name": "a"}])
-# Rejected, because the namespace tenant-heldback-taken belongs to no tenant.
+# The watcher rejects this spec, because the namespace tenant-heldback-taken exists and belongs to no tenant.
 NOT_ACCEPTED = {"plan": "pro", "namespaces": [{"name": "a"}, {"name": "taken"}]}
 QUOTAS = {"heldpause": "tenant-heldpause", "heldback": "tenant-heldback-a"}
 NOT_APPLIED, DRIFTED = 3, 2
@@ -39,7 +42,10 @@ def edit_quota(platform: Platform, name: str, cpu: str) -> None:
 
 
 def pause(platform: Platform, *, plan: str, is_edited: bool) -> Manifest:
-    """Pause the tenant with this plan, edit or restore a quota, and return the Tenant that reports it."""
+    """Pause the tenant with this plan, and edit or restore a quota.
+
+    Returns the Tenant after its status shows the result.
+    """
     spec = {"plan": plan, "paused": True}
     generation = platform.apply({**PAUSED, "spec": spec})["metadata"]["generation"]
     eventually(lambda: condition_of(platform, PAUSED, "Ready", generation)[1] == "Paused", "it is paused")
@@ -66,7 +72,7 @@ def condition_of(platform: Platform, manifest: Manifest, kind: str, generation: 
 
 
 def cpu_changes(changes: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """The values of the CPU limit before and after the changes."""
+    """The CPU limit before and after each change of the quota."""
     return [
         (field["before"], field["after"])
         for change in changes
@@ -84,7 +90,7 @@ def diff(tenancy: Run, name: str, code: int) -> dict[str, Any]:
 
 
 def reasons(tenancy: Run, name: str) -> str:
-    """The column REASON of the list."""
+    """The column REASON of `tenancy list` for this tenant."""
     (line,) = [line for line in tenancy("list").stdout.splitlines() if line.startswith(f"{name} ")]
     return line.split(maxsplit=7)[7].strip()
 
@@ -102,7 +108,7 @@ def test_new_spec_of_a_paused_tenant_is_not_drift(platform: Platform, tenancy: R
     shown = tenancy("show", "heldpause").stdout
     assert "paused, spec not applied\n" in shown
     assert text in shown
-    # The manifest is unchanged, but the stored spec is still not applied.
+    # The manifest equals the stored spec, but the watcher has still not applied this spec.
     path = write(tmp_path / "x.yaml", {**PAUSED, "spec": {"plan": "pro", "paused": True}})
     result = tenancy("apply", path)
     assert result.returncode == NOT_APPLIED, result.stderr
@@ -123,7 +129,7 @@ def test_manual_change_of_a_paused_tenant_is_drift(platform: Platform, tenancy: 
 
 
 def test_new_spec_and_manual_change_of_a_paused_tenant_are_separate(platform: Platform, tenancy: Run) -> None:
-    """Also after a restart of the watcher, which then reads the last applied objects from the stack."""
+    """After a restart, the watcher reads the applied objects from the stack, and still separates the two."""
     pause(platform, plan="pro", is_edited=True)
     data = diff(tenancy, "heldpause", DRIFTED)
     assert cpu_changes(data["drift"]) == [("77", "500m")]
@@ -156,7 +162,10 @@ def test_rejected_spec_is_not_drift(platform: Platform, tenancy: Run) -> None:
 
 
 def test_manual_change_of_a_rejected_tenant_is_drift(platform: Platform, tenancy: Run) -> None:
-    """While the watcher is stopped, the drift stays. Then the watcher repairs it, but applies no spec."""
+    """While the watcher is stopped, the drift stays.
+
+    After the start, the watcher repairs the drift, but does not apply the spec.
+    """
     reject(platform)
     platform.stop()
     edit_quota(platform, "heldback", "77")

@@ -1,4 +1,4 @@
-"""Commands print data literally, even if it looks like markup."""
+"""Commands print data unchanged, even if the data looks like markup."""
 
 import json
 from collections.abc import Callable

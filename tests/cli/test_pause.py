@@ -33,7 +33,7 @@ def test_pausing_twice_writes_once(
     platform: Platform, new_tenant: NewTenant, tenancy: Run, tmp_path: Path
 ) -> None:
     platform.await_condition(new_tenant("yawning", paused=True), "Paused")
-    # With read-only permissions: it succeeds because there is nothing to write.
+    # This succeeds with read-only rights, because the command does not need to write.
     reader = str(previewer_kubeconfig(platform, tmp_path / "reader.kubeconfig"))
     result = tenancy("pause", "yawning", KUBECONFIG=reader)
     assert (result.returncode, result.stdout) == (0, "yawning is already paused.\n"), result.stderr

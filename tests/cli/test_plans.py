@@ -63,7 +63,7 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     platform: Platform, new_tenant: NewTenant, previews: Previews, new_plans: Path
 ) -> None:
     platform.await_active(new_tenant("struck", plan="enterprise"))
-    # This tenant has the same error with the plans in force, so the new plans do not affect it.
+    # The new plans do not affect this tenant: its plan is unknown before and after the change.
     platform.await_condition(new_tenant("plans-lost", plan="none-such"), "UnknownPlan")
     new_plans.write_text(SHIPPED_PLANS.read_text())
     result = previews.run("plans", "impact", "new.yaml", "--output", "json")
@@ -77,7 +77,7 @@ def test_the_impact_of_other_plans_is_told_tenant_by_tenant(
     (change,) = tenants["struck"]["changes"]
     assert change["fields"] == [{"path": "spec.hard.cpu", "before": "32", "after": "16"}]
 
-    # Removing a plan that a tenant uses is an error.
+    # It is an error to remove a plan that a tenant uses.
     head, _, _ = SHIPPED_PLANS.read_text().partition("  enterprise:")
     new_plans.write_text(head)
     result = previews.run("plans", "impact", "new.yaml", "--output", "markdown")

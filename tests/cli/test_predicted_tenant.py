@@ -1,4 +1,4 @@
-"""The predicted result of applying a manifest is the actual result, whoever has written the Tenant before.
+"""The prediction of an apply equals its actual result, regardless of which clients wrote the Tenant before.
 
 All tenants are paused, so that the watcher runs no updates.
 """
@@ -30,7 +30,10 @@ METHODS = (ApplyMethod(), ApplyMethod(is_forced=True), ApplyMethod("argocd-contr
 
 
 def random_spec(source: random.Random) -> dict[str, Any]:
-    """A valid spec with a random subset of fields: scalars, a set, a list with keys, and objects."""
+    """A valid spec with a random subset of the fields.
+
+    The fields are scalars, a set, a list with keys, and objects.
+    """
     fields: dict[str, Any] = {
         "plan": source.choice(["basic", "pro"]),
         "displayName": source.choice(["One", "Two"]),
@@ -55,7 +58,7 @@ def kubectl_apply(platform: Platform, manifest: Manifest, folder: Path) -> None:
 
 
 def write_before(platform: Platform, manifest: Manifest, source: random.Random, folder: Path) -> None:
-    """Create the Tenant with one client, and change it with another one."""
+    """Create the Tenant with a random client, and change it with another random client."""
     match source.choice(["kubectl", "argocd", "tenancy"]):
         case "kubectl":
             kubectl_apply(platform, manifest, folder)
@@ -74,7 +77,10 @@ def write_before(platform: Platform, manifest: Manifest, source: random.Random, 
 
 
 def comparable(spec: dict[str, Any]) -> dict[str, Any]:
-    """The spec with its defaults, as the watcher reads it. The order of list items does not count."""
+    """The spec with its defaults, in the form that the watcher reads.
+
+    Lists are sorted, because their order has no meaning.
+    """
 
     def ordered(value: Any) -> Any:
         if isinstance(value, dict):

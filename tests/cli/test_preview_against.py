@@ -1,4 +1,4 @@
-"""Previews against a git revision, without a cluster."""
+"""Previews that compare manifests with a git revision, without a cluster."""
 
 import shutil
 import subprocess
@@ -96,7 +96,10 @@ def test_no_such_revision_and_no_history_are_errors_that_say_so(offline_previews
 
 
 def test_a_repository_hidden_among_the_manifests_is_not_asked(offline_previews: Previews) -> None:
-    """The configuration of the hidden repository makes git run a command, to fetch a missing object."""
+    """The manifests contain a git repository.
+
+    Its configuration would make git run a command to fetch a missing object.
+    """
     offline_previews.write("real")
     offline_previews.commit()
     hidden, ran = offline_previews.folder / "tenants", offline_previews.folder / "ran"

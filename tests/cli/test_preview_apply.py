@@ -21,14 +21,14 @@ def previewed_changes(preview: dict[str, Any]) -> set[tuple[str, ...]]:
 
 
 def recorded_changes(platform: Platform, tenant: str) -> set[tuple[str, ...]]:
-    """The changes in the record of the newest update in the stack's history."""
+    """The changes that the update record of the newest update contains."""
     text = platform.history(tenant)[0]["config"][RECORD_KEY]["value"]
     record = UpdateRecord.model_validate_json(text)
     return {(change.operation.value, *change.key) for change in record.changes}
 
 
 def without_status(manifest: Manifest | None) -> Manifest:
-    """The object without its status, which controllers and the watcher update at any time."""
+    """The object without its status. Controllers and the watcher can change the status at any time."""
     assert manifest is not None
     metadata = {key: value for key, value in manifest["metadata"].items() if key != "resourceVersion"}
     metadata["managedFields"] = [
@@ -38,7 +38,7 @@ def without_status(manifest: Manifest | None) -> Manifest:
 
 
 def traces(platform: Platform, tenant: Manifest) -> tuple[Any, ...]:
-    """The objects and state files that a write or a lock would change."""
+    """The Tenant, its objects and its state files. A write or a lock would change some of them."""
     name = tenant["metadata"]["name"]
     objects = {key: without_status(manifest) for key, manifest in platform.objects(name).items()}
     live_tenant = without_status(platform.tenant(tenant))
@@ -78,7 +78,7 @@ def test_a_preview_writes_nothing_and_takes_no_lock(
     assert only_tenant(preview)["outcome"] == "changed"
     assert traces(platform, tenant) == before
 
-    # A tenant that is in no file is only deleted with --prune.
+    # A Tenant that is in no file is deleted only with --prune.
     previews.write("untouched").unlink()
     previews.write("another")
     assert "untouched" not in {tenant["name"] for tenant in previews.json()["tenants"]}

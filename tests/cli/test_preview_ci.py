@@ -1,4 +1,4 @@
-"""The CI examples: runs their scripts like a CI system, on a folder of manifests."""
+"""The CI examples in the docs. The tests run their scripts on a folder of manifests, as a CI system would."""
 
 import json
 import re
@@ -15,7 +15,7 @@ from tests.cli.previews import Previews, offline_fixture, previews_fixture  # no
 from tests.platform import ROOT
 
 _CI = ROOT / "examples" / "ci"
-# Stand-ins for commands that the scripts call. They write their arguments to the file `calls`.
+# Replacements for commands that the scripts call. They write their arguments to the file `calls`.
 _GH = """#!/bin/sh
 echo "$@" >> calls
 case "$*" in *--paginate*) printf "%s\\n" "$KNOWN" ;; esac
@@ -37,7 +37,7 @@ def gitlab_script() -> list[str]:
 
 
 def run_script(previews: Previews, script: str, **environment: str) -> "subprocess.CompletedProcess[str]":
-    """Run a script like GitHub and GitLab: it ends at the first command that fails."""
+    """Run a script as GitHub and GitLab do: the script ends at the first command that fails."""
     tools = previews.folder.parent / "bin"
     tools.mkdir(exist_ok=True)
     command = f'#!/bin/sh\nexec env PYTHONPATH="{ROOT}" "{sys.executable}" -m cli.main "$@"\n'
@@ -65,7 +65,7 @@ def run_script(previews: Previews, script: str, **environment: str) -> "subproce
 
 
 def github_verdict(previews: Previews, steps: dict[str, Any]) -> int:
-    """The exit code of the step that fails the job, or 0 if its condition is false."""
+    """The exit code of the step that can fail the job, or 0 if the condition of this step is false."""
     name, _, value = (previews.folder.parent / "output").read_text().strip().partition("=")
     step = steps["Fail on errors"]
     condition = re.fullmatch(r"steps\.(\w+)\.outputs\.(\w+) == '(\w+)'", step["if"])

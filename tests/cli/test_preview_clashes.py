@@ -1,4 +1,4 @@
-"""Previews report tenants that claim the same name, namespace or host."""
+"""Previews report if two tenants claim the same name, namespace or host."""
 
 import pytest
 
@@ -56,7 +56,7 @@ def test_what_live_tenants_have_is_taken(
     assert "tenants.platform.ai/clash-holder" in findings["clash-holder"]["message"]
     previews.write("impostor").unlink()
 
-    # A host that its owner gives up in the same change is free.
+    # If the owner of a host gives up the host in the same change, another tenant can use the host.
     previews.write("clash-holder", hostnames=[])
     outcomes = {tenant["name"]: tenant["outcome"] for tenant in previews.json()["tenants"]}
     assert outcomes == {"grabber": "new", "clash-holder": "changed"}

@@ -1,4 +1,4 @@
-"""The output formats of a preview: table, JSON, SARIF, Markdown, and output to a file."""
+"""The output formats of a preview: table, JSON, SARIF and Markdown, on standard output or in a file."""
 
 import json
 

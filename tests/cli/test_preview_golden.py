@@ -1,6 +1,6 @@
-"""The Markdown of previews, compared literally with golden files.
+"""The Markdown output of previews equals the golden files.
 
-`TENANCY_GOLDEN=1` overwrites the golden files: read the difference before you commit it.
+`TENANCY_GOLDEN=1` overwrites the golden files. Review the difference before you commit it.
 """
 
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from tests.waiting import eventually
 
 _TWO = [{"name": "dev"}, {"name": "prod", "purpose": "production"}]
 _VIEWER = {"kind": "User", "name": "eve", "role": "viewer"}
-# The spec of a live tenant. Tests change parts of it in a manifest.
+# The spec of a live tenant. The tests write manifests in which parts of this spec are changed.
 _TEAM: dict[str, Any] = {"displayName": "The Team", "access": [_VIEWER]}
 _HOSTILE = "</details> | `x` ``` @octocat <!-- #1 ![x](http://evil.test) **b** \\| \u202e"
 

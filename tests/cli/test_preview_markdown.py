@@ -1,4 +1,4 @@
-"""The Markdown of a preview: size limits, and escaping of text from manifests."""
+"""The Markdown output of a preview has a limited size, and text from manifests is escaped."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The shipped roles for previews allow a preview, and nothing else."""
+"""The shipped roles for previews grant the rights that a preview needs, and no other rights."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -50,7 +50,8 @@ def test_the_api_server_refuses_every_write(platform: Platform, previewer: Clust
             attempt()
         assert refused.value.status == _FORBIDDEN, description
     assert platform.namespace(SYSTEM_NAMESPACE) is not None
-    # Raises if it is forbidden: reading the plans is allowed, even if there is no ConfigMap.
+    # Reading the plans is allowed, even if the ConfigMap does not exist. Otherwise, this call would raise an
+    # error.
     previewer.get(CONFIG_MAP, PLANS_CONFIG_MAP, SYSTEM_NAMESPACE)
 
 

@@ -1,4 +1,7 @@
-"""Warnings of a preview: changes that delete something or widen access have one, others do not."""
+"""A preview warns about changes that delete objects or allow more access.
+
+It does not warn about other changes.
+"""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`tenancy prove` finds no gap in the isolation of tenants of the shipped plans."""
+"""For tenants of the shipped plans, `tenancy prove` finds no gaps in the isolation."""
 
 import json
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ from tests.cli.proving import PEOPLE, WRITER, create_crd, writer_of_tenants
 from tests.platform import Platform, tenant_manifest
 
 PLANS = ("basic", "pro", "enterprise")
-# The number of checks that are not skipped with the settings of the shipped plans.
+# With the settings of the shipped plans, at least this number of checks is not skipped.
 TRIED = 100
 
 
@@ -55,7 +55,7 @@ def test_tenant_of_each_shipped_plan_is_isolated(plan: str, tenancy: Run) -> Non
 
 
 def test_nothing_stays_in_the_cluster(platform: Platform) -> None:
-    """The other tests have created these objects as dry runs."""
+    """The tests above have sent requests for these objects, but only as dry runs."""
     kinds = (*TENANTS, POD, CONFIG_MAP, SERVICE, ROLE_BINDING, NETWORK_POLICY, JOB)
     names = {manifest["metadata"]["name"] for kind in kinds for manifest in platform.admin.list(kind)[0]}
     assert PROBE not in names

@@ -1,4 +1,4 @@
-"""The output formats and the report objects of `tenancy prove`."""
+"""The output formats of `tenancy prove`, and the report objects that it can write."""
 
 import json
 from datetime import UTC, datetime

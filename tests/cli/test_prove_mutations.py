@@ -1,4 +1,7 @@
-"""Each check of `tenancy prove` fails if its protections are removed. `--long` removes all of them."""
+"""Each check of `tenancy prove` fails if the check's protections are removed.
+
+`--long` tests all protections.
+"""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +17,7 @@ from tests.cli.proving import PEOPLE, Proof, every_check_applies, writer_of_tena
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
-# Settings with which all checks apply, except those of the following tenant.
+# With these settings, all checks apply except those in ONLY_CLOSED.
 OPEN: dict[str, Any] = {
     **PEOPLE,
     "plan": "pro",
@@ -28,16 +31,17 @@ OPEN: dict[str, Any] = {
 }
 CLOSED: dict[str, Any] = {**PEOPLE, "cordoned": True, "protected": True}
 ONLY_CLOSED = ("cordon-write", "cordon-connect", "writer-protected")
-# A removed LimitRange leaves a quota that rejects pods without limits. A request that RBAC rejects is not
-# validated, so some of these requests are not valid.
+# Even without these protections, the API server does not allow the requests. Without the LimitRange, the
+# quota rejects pods that have no limits. Without the RBAC protection, the API server rejects some requests as
+# invalid.
 NOT_ALLOWED_EITHER = (Layer.RBAC, Layer.LIMITS)
-# The layers that the comparison cannot see.
+# The comparison with the shipped objects does not cover these layers.
 _NOT_COMPARED = (Layer.RBAC, Layer.QUOTA, Layer.LIMITS, Layer.SCHEMA)
 
 
 @pytest.fixture(scope="module")
 def proof(running_platform: Platform) -> Iterator[Proof]:
-    """A paused tenant, so that the watcher does not restore what a test removes."""
+    """A paused tenant. The watcher does not restore the protections that a test removes."""
     manifest = tenant_manifest("proof-mutated", **OPEN)
     running_platform.ensure_started()
     running_platform.add(manifest)
@@ -74,7 +78,10 @@ def test_check_fails_without_its_protection(removed: str, proof: Proof) -> None:
 
 
 def test_condition_names_failed_checks(platform: Platform, proof: Proof) -> None:
-    """The watcher compares the policies, and writes the status again if one of them changes."""
+    """The watcher compares the live policies with the shipped policies.
+
+    After a change, it updates the condition.
+    """
     platform.await_condition(proof.manifest, "ChecksPassed", "Isolated")
     with proof.without(policy("deleter")):
         failed = platform.await_condition(proof.manifest, "ChecksFailed", "Isolated")
@@ -126,7 +133,7 @@ def test_every_check_fails_without_its_protections(
 
 @pytest.mark.long
 def test_every_removed_protection_is_noticed(proof: Proof) -> None:
-    """The comparison notices it even if another protection still rejects the request."""
+    """The comparison detects a removed protection, even if another protection rejects the requests."""
     compared = {each for check in CHECKS for each in check.protections if each.layer not in _NOT_COMPARED}
     for protection in sorted(compared, key=str):
         with proof.without(protection):
@@ -154,9 +161,10 @@ def test_checks_of_closed_tenants_fail_without_their_protections(platform: Platf
 
 
 def _expect_failures(proof: Proof, protections: tuple[Protection, ...], checks: list[Check]) -> None:
-    """Remove the protections, and expect that the API server allows the requests of the checks."""
+    """Remove the protections, and expect that the API server then allows the requests of the checks."""
     is_allowed = not any(each.layer in NOT_ALLOWED_EITHER for each in protections)
-    # An object such as a Role does not reject requests. Without it, the users have no rights.
+    # Keep objects such as Roles. They do not reject requests, but without them, the users would have no
+    # rights.
     rejecting = [each for each in protections if each.layer is not Layer.OBJECT] or protections
 
     def wrong() -> dict[str, tuple[Outcome, str]]:

@@ -1,4 +1,4 @@
-"""`tenancy rollback`: restores the spec of an earlier update."""
+"""`tenancy rollback` restores the spec of an earlier update."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ from tests.shared import await_settled
 from tests.terminal import run_on_terminal
 from tests.waiting import eventually
 
-# The specs that each tenant has had before its test.
+# The specs that each tenant has before its test, in this order.
 SPECS: dict[str, list[Spec]] = {
     "removing": [{"plan": "basic"}, {"plan": "basic", "adminUsers": ["eve"]}],
     "gitted": [
@@ -38,7 +38,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def content(platform: Platform, tenant: str) -> dict[tuple[str, str, str], Manifest]:
-    """The objects of a tenant, without status and server-set metadata."""
+    """The objects of a tenant, without their status and without server-set metadata."""
     fields = ("spec", "rules", "subjects", "roleRef", "data")
     return {
         key: {
@@ -55,7 +55,7 @@ def updates(tenancy: Run, tenant: str) -> list[dict[str, Any]]:
 
 
 def apply_as_git(platform: Platform, manifest: Manifest) -> Manifest:
-    """Apply server-side without force, with the field manager of these tests."""
+    """Apply the manifest without force, by server-side apply with the field manager `tenancy`."""
     path = kind_of(manifest).path(name=manifest["metadata"]["name"])
     query = {"fieldManager": "tenancy"}
     form = "application/apply-patch+yaml"
@@ -88,7 +88,8 @@ def test_rollback_to_the_first_of_three_and_back_again(
     assert (newest["version"], newest["by"]) == (4, "admin")
     assert newest["spec"] == spec
 
-    # The default is the newest update with another spec: the one that the first rollback undid.
+    # By default, the command uses the newest update with another spec. This is the update that the first
+    # rollback reverted.
     result = tenancy("rollback", "undone", "--yes")
     assert result.returncode == 0, result.stderr
     assert result.stdout.startswith("undone: back to update 3, ")
@@ -170,7 +171,7 @@ def test_paused_tenant_stays_paused_and_is_not_cordoned_again(platform: Platform
         1,
         "error: asleep is being deleted: there is nothing to roll back\n",
     )
-    # A Tenant that is being deleted has no spec to apply.
+    # The list does not report NotApplied for a Tenant that is being deleted.
     (row,) = json.loads(tenancy("list", "asleep", "-o", "json").stdout)
     assert row["isPaused"]
     assert "NotApplied" not in tenancy("list", "asleep").stdout

@@ -1,4 +1,4 @@
-"""`tenancy rollback` that is not possible changes nothing, and says why."""
+"""If a rollback is not possible, `tenancy rollback` changes nothing and prints the reason."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -64,7 +64,7 @@ def test_spec_that_can_no_longer_be_built_is_not_restored(
     assert result.returncode == 1
     assert "the spec of update 1 can't be restored: spec.plan: there is no plan 'pro'" in result.stderr
 
-    # A namespace that does not belong to the tenant has the name of its former namespace.
+    # Create a namespace with the name of the tenant's former namespace. It does not belong to the tenant.
     taken = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "tenant-outdated-b"}}
     platform.apply(taken)
     try:

@@ -1,4 +1,4 @@
-"""The arguments with which a user selects manifests and tenants, and the rows of a growing table."""
+"""The arguments that select manifests and tenants, and tables that print one row at a time."""
 
 import json
 import os

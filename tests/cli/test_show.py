@@ -1,4 +1,4 @@
-"""`tenancy show`: the details of one tenant."""
+"""`tenancy show` prints the details of one tenant."""
 
 import json
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ SHOWN = tenant_manifest(
 
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
-    """A healthy tenant, a paused one with drift, and one with an invalid spec."""
+    """Three tenants: a healthy tenant, a paused tenant with drift, and a tenant with an invalid spec."""
     skewed = tenant_manifest("skewed")
     with shared_tenants(running_platform, SHOWN, skewed, tenant_manifest("planless", plan="none-such")):
         skewed["spec"]["paused"] = True
@@ -31,7 +31,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def section(text: str, title: str) -> list[list[str]]:
-    """The words of each line of a section, without the header line."""
+    """The words of each line in the section, without the section's header line."""
     lines = text.split(f"\n{title}\n")[1].split("\n\n")[0].splitlines()
     return [line.split() for line in lines[1:]]
 

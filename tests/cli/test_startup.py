@@ -1,4 +1,7 @@
-"""Commands start fast: each imports only the modules that it needs. The tests count modules, not time."""
+"""Commands start fast, because each command imports only the modules that it needs.
+
+The tests count imported modules. They do not measure time.
+"""
 
 import os
 import re
@@ -17,18 +20,19 @@ from cli.completion import tenant_names
 from cli.main import app
 from tests.platform import ROOT, Platform
 
-# A list of imported modules on standard error, in the format of `python -X importtime`.
+# A line of `python -X importtime`, which prints the imported modules to standard error.
 _IMPORTED = re.compile(r"^import time: +\d+ \| +\d+ \| +(\S+)$", re.MULTILINE)
 _PULUMI = {"pulumi", "grpc", "google.protobuf"}
 _CLUSTER = {"kubernetes.config", "urllib3", "requests", "yaml"}
 _MODELS = {"pydantic", "tenancy.base.model", "tenancy.plans", "tenancy.spec.tenant"}
 _SERVER = {"uvicorn", "starlette", "prometheus_client"}
-# The package `kubernetes` has 760 modules for models and APIs.
+# The maximum number of imported modules of the package `kubernetes`. The package has 760 modules for models
+# and APIs.
 _KUBERNETES_MODULES = 20
 
 
 def imported_modules(*arguments: str, module: str = "cli.main", **variables: str) -> set[str]:
-    """The modules that `tenancy` imports with these arguments and environment variables."""
+    """The modules that `tenancy` imports if it runs with these arguments and environment variables."""
     process = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", module, *arguments],
         cwd=ROOT,
@@ -41,7 +45,7 @@ def imported_modules(*arguments: str, module: str = "cli.main", **variables: str
 
 
 def completion(line: str) -> Mapping[str, str]:
-    """The variables with which bash asks for the completion of the line's last word."""
+    """The environment variables that bash sets to complete the last word of the line."""
     position = str(line.count(" "))
     return {"_TENANCY_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": position}
 
@@ -109,7 +113,7 @@ def test_shell_completes_names_if_a_command_has_names_as_arguments(name: str) ->
 
 
 def argument_hints(function: Callable[..., None]) -> list[tuple[bool, object]]:
-    """For each argument: whether it accepts several values, and the function that completes it."""
+    """Two values for each argument: whether it accepts several values, and the function that completes it."""
     hints = [hint for hint in get_type_hints(function, include_extras=True).values() if get_args(hint)]
     annotated = [(get_args(hint)[0], info) for hint in hints for info in get_args(hint)[1:]]
     return [

@@ -1,4 +1,4 @@
-"""Tenants in both API groups: the category, the column GROUP, and two Tenants with the same name."""
+"""Tenants in both API groups: the category `tenancy`, the column GROUP, and Tenants with the same name."""
 
 import json
 import subprocess

@@ -1,4 +1,7 @@
-"""`tenancy usage`: quota and usage of tenants, from the watcher or from its database."""
+"""`tenancy usage` prints the quotas and the usage of tenants.
+
+It reads them from the watcher or from its database.
+"""
 
 import csv
 import json
@@ -20,7 +23,7 @@ from watcher.usage.store import UsageStore
 
 NOON = 1_800_000_000 // 3600 * 3600
 GIB = 2**30
-# A period that contains all records.
+# A period of time that contains all records.
 TIMES = ("--since", "2027-01-15T00:00Z", "--until", "2027-01-16T00:00Z")
 FIGURES = {
     Series("acme", "tenant-acme-a", "cpu"): (0.5, 2.0),
@@ -40,7 +43,7 @@ def store(tmp_path: Path) -> UsageStore:
 
 @pytest.fixture
 def watcher(store: UsageStore) -> Iterator[str]:
-    """The URL of a page that serves the recorded usage."""
+    """The URL of an HTTP server that serves the recorded usage."""
 
     async def admit(request: Request, _verb: str, _tenant: str) -> str:
         return request.headers.get("authorization", "")
@@ -148,7 +151,8 @@ def test_problem_is_told_with_what_to_do(arguments: tuple[str, ...], problem: st
 
 def test_watcher_that_does_not_answer_is_told() -> None:
     with socket.socket() as silent:
-        # Bound but not listening: no other process can get the port, and connections are refused.
+        # The socket is bound but does not listen. So no other process can use the port, and connections are
+        # refused.
         silent.bind((HOST, 0))
         address = f"http://{HOST}:{silent.getsockname()[1]}"
         result = tenancy("--watcher", address)

@@ -1,4 +1,7 @@
-"""Waiting for tenants: broken watches, deleted tenants, timeouts, and the display of progress."""
+"""Commands can wait until tenants are Active.
+
+The tests cover broken watches, deleted tenants, timeouts and the display of progress.
+"""
 
 import json
 import os
@@ -62,7 +65,10 @@ def test_a_broken_watch_is_taken_up_again(platform: Platform, new_tenant: NewTen
     broken = threading.Event()
 
     class Flaky(Cluster):
-        """A client whose first watch fails because its resource version is too old, as after a compaction."""
+        """A client whose first watch fails because its resource version is too old.
+
+        This happens after a compaction of etcd.
+        """
 
         def watch(self, *args: Any, **kwargs: Any) -> Iterator[tuple[str, Manifest]]:
             if not broken.is_set():
@@ -81,7 +87,7 @@ def test_on_a_terminal_each_tenant_has_a_line_that_moves(platform: Platform, new
     manifest = json.dumps(tenant_manifest("wait-shown", plan="basic"))
     terminal, other_end = pty.openpty()
     shown = bytearray()
-    # Read all the time: once the buffer of a terminal is full, writes to it block.
+    # Read the terminal all the time. When its buffer is full, writes to it block.
     reader = threading.Thread(target=read_terminal, args=(terminal, shown))
     reader.start()
     command = [sys.executable, "-m", "cli.main", "apply", "-"]
@@ -113,7 +119,7 @@ def read_terminal(terminal: int, shown: bytearray) -> None:
 
 @pytest.fixture
 def unwatched(platform: Platform) -> Iterator[Manifest]:
-    """A tenant that no watcher reconciles."""
+    """A Tenant that no watcher reconciles."""
     platform.stop()
     manifest = tenant_manifest("wait-alone", plan="basic")
     yield platform.apply(manifest)

@@ -1,4 +1,4 @@
-"""An HTTP proxy for tests that forwards TCP connections (CONNECT), and records who used it."""
+"""An HTTP proxy for tests. It forwards TCP connections (CONNECT), and records their targets and clients."""
 
 import asyncio
 import ssl
@@ -12,7 +12,7 @@ from embedded.controlplane.loopback import HOST
 
 @dataclass
 class ConnectProxy:
-    """A running proxy, with the addresses that it connected to and the credentials of its clients."""
+    """A running proxy. It records the addresses that it connects to, and the credentials of its clients."""
 
     port: int = 0
     targets: list[str] = field(default_factory=list)
@@ -43,7 +43,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
 
 @contextmanager
 def connect_proxy(tls: ssl.SSLContext | None = None) -> Iterator[ConnectProxy]:
-    """Run a proxy on a free port of the loopback address, by default without TLS."""
+    """Run a proxy on a free port of the loopback address. Without `tls`, the proxy does not use TLS."""
     proxy = ConnectProxy()
     loop = asyncio.new_event_loop()
     server = loop.run_until_complete(asyncio.start_server(proxy.serve_client, HOST, 0, ssl=tls))

@@ -1,4 +1,4 @@
-"""The API server sees the identity of the kubeconfig, also through a proxy."""
+"""The API server identifies the client as the user in the kubeconfig, even if the client uses a proxy."""
 
 import os
 import socket
@@ -69,7 +69,7 @@ def test_watch_has_the_same_identity(control_plane: ControlPlane, tmp_path: Path
 def test_requests_go_through_the_proxy_of_the_kubeconfig(
     scheme: str, control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As in kubectl, NO_PROXY has no effect on the proxy of the kubeconfig.
+    # Like kubectl, the client ignores NO_PROXY if the kubeconfig sets a proxy.
     monkeypatch.setenv("NO_PROXY", "*")
     tls = None
     if scheme == "https":
@@ -164,7 +164,7 @@ def test_current_context_is_that_of_the_first_file(
         document["users"][0]["user"]["as"] = name
         write_kubeconfig(tmp_path / name, document)
         names.append(str(tmp_path / name))
-    # The client library would use the current context of the last file.
+    # On its own, the client library would use the current context of the last file.
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(["/nowhere", *names]))
     assert identity(Cluster.connect())["username"] == "first"
     assert identity(Cluster.connect(context="second"))["username"] == "second"

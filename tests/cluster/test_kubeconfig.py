@@ -1,4 +1,7 @@
-"""The kubeconfig is read with kubectl's rules. What cannot be used is rejected, without credentials."""
+"""The client reads kubeconfigs by the same rules as kubectl.
+
+If a kubeconfig cannot be used, the error message contains no credentials.
+"""
 
 import os
 from pathlib import Path
@@ -17,7 +20,7 @@ SECRET = "s3cr3t"
 
 
 def document(name: str = "dev", user: Any = None, cluster: Any = None) -> dict[str, Any]:
-    """A kubeconfig with one context, whose cluster and user have the same name."""
+    """A kubeconfig with one context. The context, the cluster and the user have the same name."""
     return {
         "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
         "clusters": [{"name": name, "cluster": {"server": "https://api.example", **(cluster or {})}}],
@@ -48,7 +51,10 @@ def no_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def rejection(file: Path, context: str | None = None) -> str:
-    """The message with which a client rejects the kubeconfig. It contains no credentials."""
+    """The error message of a client that rejects the kubeconfig.
+
+    Checks that the message contains no credentials.
+    """
     with pytest.raises(ClusterError) as caught:
         Cluster.connect(file, context)
     assert SECRET not in str(caught.value)

@@ -1,4 +1,4 @@
-"""JSON of the API server with thousands of nested levels."""
+"""The client can parse responses of the API server that contain JSON with thousands of nested levels."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The hosts that Ingresses, gateways and routes name."""
+"""The hosts that the specs of Ingresses, gateways and routes contain."""
 
 import pytest
 
@@ -12,7 +12,7 @@ from tenancy.base.manifest import Manifest
         ({"rules": [{"host": "a.test"}, {}], "tls": [{"hosts": ["b.test"]}, {}]}, {"a.test", "b.test"}),
         ({"listeners": [{"hostname": "*.a.test"}, {"port": 80}]}, {"*.a.test"}),
         ({"hostnames": ["a.test", "b.test"]}, {"a.test", "b.test"}),
-        # Istio: a Gateway, and a VirtualService.
+        # A Gateway and a VirtualService of Istio.
         ({"servers": [{"hosts": ["a.test", "tenant-x/b.test", "./c.test"]}]}, {"a.test", "b.test", "c.test"}),
         ({"hosts": ["a.test", "*"]}, {"a.test"}),
         ({}, set()),

@@ -1,6 +1,6 @@
-"""Finds links in HTML and Markdown pages, and checks their targets.
+"""Finds links in HTML and Markdown pages, and checks the targets of these links.
 
-The tests run without a network, so only the form of a link to another host is checked.
+The tests have no network access. So for a link to another host, they check only the syntax of the URL.
 """
 
 import re
@@ -14,14 +14,14 @@ from urllib.parse import unquote, urlsplit
 from markdown_it import MarkdownIt
 from myst_parser.mdit_to_docutils.base import default_slugify
 
-# Tags whose target a browser loads with the page.
+# HTML tags whose targets a browser loads together with the page.
 _LOADING_TAGS = {"script", "img", "iframe", "source", "video", "audio", "object", "embed"}
 _LOADING_RELATIONS = {"stylesheet", "icon", "preload", "prefetch", "preconnect", "dns-prefetch", "manifest"}
 
 
 @dataclass
 class Links(HTMLParser):
-    """The addresses in a page: link targets, resources that a browser loads with it, and its own anchors."""
+    """The link targets of a page, the resources that a browser loads with it, and its anchors."""
 
     targets: list[str] = field(default_factory=list)
     loaded: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ def links_in_html(text: str) -> Links:
 
 
 def links_in_markdown(text: str) -> Links:
-    """The links of a Markdown page, with the anchors that its headings get."""
+    """The links of a Markdown page. `anchors` contains the anchors that Sphinx creates for the headings."""
     markdown = MarkdownIt("gfm-like", {"linkify": False})
     links = links_in_html(markdown.render(text))
     tokens = markdown.parse(text)
@@ -68,7 +68,7 @@ def is_external(address: str) -> bool:
 
 
 def faults(page: Path) -> list[str]:
-    """The faults of a page's links, each with the page, the address and the problem."""
+    """The broken links of a page. Each text contains the page, the URL and the problem."""
     links = links_of(page)
     messages = []
     for address in (*links.targets, *links.loaded):

@@ -1,4 +1,4 @@
-"""The reference page of the command line matches the help of the commands."""
+"""The reference page of the `tenancy` command contains the current help texts."""
 
 from embedded.commands_page import COMMANDS_PAGE, commands_page
 

@@ -27,7 +27,7 @@ def blocks() -> list[Any]:
 
 
 def tenant_in(example: dict[str, Any]) -> dict[str, Any]:
-    """The Tenant of an example, which may be a whole Tenant, only its `spec`, or some fields of the spec."""
+    """The Tenant of an example. The example is a whole Tenant, a `spec`, or some fields of a spec."""
     if example.get("kind") == "Tenant":
         return example
     return tenant_manifest("example", **example.get("spec", example))

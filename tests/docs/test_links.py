@@ -1,4 +1,7 @@
-"""Every link in README and docs has a target, and no page of the docs loads resources from another host."""
+"""Every link in the README and the docs has a target.
+
+No page of the docs loads resources from another host.
+"""
 
 import re
 import subprocess
@@ -36,7 +39,7 @@ def test_every_link_of_the_readme_leads_somewhere() -> None:
 
 
 def test_every_link_of_the_sources_leads_somewhere() -> None:
-    """The Markdown files are also read directly, without the built site."""
+    """Checks the links in the Markdown files themselves, without building the site."""
     sources = [
         *(ROOT / "docs").rglob("*.md"),
         ROOT / "CHANGELOG.md",

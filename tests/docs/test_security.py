@@ -1,4 +1,4 @@
-"""The docs build finds statements on the security page that name no test, or a test that does not exist."""
+"""The docs build warns if a statement on the security page names no test, or a test that does not exist."""
 
 import subprocess
 import sys
@@ -32,7 +32,8 @@ def test_build_finds_statements_without_a_test(tmp_path: Path) -> None:
     (tmp_path / "conf.py").write_text(
         f"import sys\nsys.path.insert(0, {str(folder)!r})\nextensions = ['myst_parser', 'named_tests']\n"
     )
-    command = [sys.executable, "-m", "sphinx", "-q", "--no-color", "-b", "dummy", str(tmp_path), str(tmp_path / "out")]
+    options = ("-q", "--no-color", "-b", "dummy", str(tmp_path), str(tmp_path / "out"))
+    command = [sys.executable, "-m", "sphinx", *options]
     completed = subprocess.run(command, capture_output=True, text=True, check=True)
     warnings = [line.partition("WARNING: ")[2] for line in completed.stderr.splitlines()]
     assert warnings == [

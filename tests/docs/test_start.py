@@ -1,4 +1,4 @@
-"""The commands in `docs/start.md` work and print what the page shows. They run in order, in one shell."""
+"""The commands in `docs/start.md` work, and print the output on the page. They run in order, in one shell."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tests.embedded.dev import COMMAND
 START = ROOT / "docs" / "start.md"
 _FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _MARK = "=== step"
-# Patterns of text that differs from run to run, and their replacements.
+# Patterns of text that changes from run to run, and the replacement for each pattern.
 _VARIABLE = {
     r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(Z|[+-]\d\d:\d\d)": "TIME",
     r"\b\d+(\.\d+)? s$": "DURATION",
@@ -26,14 +26,17 @@ _VARIABLE = {
 
 
 class Step(NamedTuple):
-    """A block of commands, and the output that the page shows for it."""
+    """A block of commands on the page, and the output that the page shows for these commands."""
 
     commands: str
     printed: str
 
 
 def steps(text: str) -> list[Step]:
-    """The steps of the page. A `text` block directly after an `sh` block is its output."""
+    """The steps of the page.
+
+    If a `text` block directly follows an `sh` block, the `text` block is the output.
+    """
     blocks = _FENCE.findall(text)
     result = []
     for (language, body), (next_language, next_body) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
@@ -43,7 +46,7 @@ def steps(text: str) -> list[Step]:
 
 
 def constant(line: str) -> str:
-    """The line without parts that differ from run to run, such as times and the width of columns."""
+    """The line without the parts that change from run to run, such as times and the widths of columns."""
     text = " ".join(line.split())
     for variable, name in _VARIABLE.items():
         text = re.sub(variable, name, text)
@@ -51,9 +54,9 @@ def constant(line: str) -> str:
 
 
 def missing_lines(printed: str, output: str) -> list[str]:
-    """The lines of the page that the output lacks, or has in another order.
+    """The lines on the page that are missing in the output, or are in another order there.
 
-    The output may have other lines between them: lines for which the page has `…`, and standard error.
+    The output may contain additional lines: lines that the page replaces by `…`, and lines of standard error.
     """
     remaining, missing = [constant(line) for line in output.splitlines()], []
     for line in map(constant, printed.splitlines()):
@@ -87,7 +90,7 @@ def test_every_command_of_the_start_page_works_and_prints_what_it_says(
     dev = f"{shlex.quote(sys.executable)} -c {shlex.quote(COMMAND)}"
     lines = ["set -eu"]
     for number, step in enumerate(page_steps):
-        # Use the running Python, and a temporary folder for files.
+        # Run `./dev` with the Python interpreter of the tests, and use a temporary folder for files.
         commands = step.commands.replace("/tmp/", f"{tmp_path}/").replace("./dev ", f"{dev} ")
         lines += [f"echo '{_MARK} {number}'", commands]
     environment = {

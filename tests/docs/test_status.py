@@ -1,4 +1,4 @@
-"""The reference page of the status names every reason, metric, alert and condition."""
+"""The reference page of the status lists every reason, metric, alert and condition."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from tenancy.spec.tenant_status import ConditionType
 from watcher.reconciler import contested_objects, drift_repair
 
 PAGE = (ROOT / "docs" / "reference" / "status.md").read_text(encoding="utf-8")
-# Loaded so that their errors are known.
+# These modules define errors. They must be imported, so that `__subclasses__` finds the errors.
 _WITH_ERRORS = (contested_objects, drift_repair)
 
 
@@ -28,9 +28,12 @@ def class_and_subclasses(kind: type[Exception]) -> Iterator[type[Exception]]:
 
 
 def reasons() -> list[str]:
-    """The reasons of Tenants, of every error that a tenant can fail with, of AISessions and of Events."""
+    """The reasons of Tenants, of AISessions and of Events.
+
+    They include the reasons of all errors of the watcher.
+    """
     kinds = [kind for root in (TenancyError, StackError, ClusterError) for kind in class_and_subclasses(root)]
-    # A command's own errors end that command, and reach no status.
+    # Exclude the errors in `cli`. No status contains these errors.
     theirs = [
         kind
         for kind in kinds

@@ -1,4 +1,4 @@
-"""Fixtures for the tests of `embedded/`: kubectl, waiting, checks for running processes, and ./dev."""
+"""Fixtures for the tests of `embedded/`: kubectl, `./dev`, and functions that wait or check processes."""
 
 import subprocess
 import time
@@ -19,7 +19,7 @@ LIMIT_S = 60.0
 def kubectl(tools: dict[str, Path]) -> Callable[..., str]:
     """A function that runs kubectl on a control plane and returns its output.
 
-    If kubectl fails, the test fails with its stderr.
+    If kubectl fails, the test fails, and the message contains kubectl's stderr.
     """
 
     def run(plane: ControlPlane, *arguments: str) -> str:
@@ -46,7 +46,10 @@ def eventually() -> Callable[[Callable[[], object]], None]:
 
 @pytest.fixture
 def alive() -> Callable[[Iterable[int]], list[int]]:
-    """A function that returns the ids of the processes that are running. Zombies do not count."""
+    """A function that returns the process IDs that are still running.
+
+    Zombie processes do not count as running.
+    """
 
     def is_running(pid: int) -> bool:
         try:
@@ -59,7 +62,7 @@ def alive() -> Callable[[Iterable[int]], list[int]]:
 
 @pytest.fixture
 def dev(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
-    """./dev with an empty state folder. Its instance is stopped after the test."""
+    """`./dev` with an empty state folder. After the test, the fixture stops the instance of `./dev run`."""
     assert tools
     with stopping(Dev(tmp_path / "dev")) as dev:
         yield dev
@@ -67,7 +70,7 @@ def dev(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
 
 @pytest.fixture
 def other(tools: dict[str, Path], tmp_path: Path) -> Iterator[Dev]:
-    """./dev with another state folder, for a second instance."""
+    """Like `dev`, but with another state folder, for tests that need a second instance."""
     assert tools
     with stopping(Dev(tmp_path / "other")) as dev:
         yield dev

@@ -1,4 +1,4 @@
-"""Runs `./dev` commands in tests, with the Python of the tests and a separate state folder."""
+"""Runs `./dev` commands with the Python interpreter of the tests and a separate state folder."""
 
 import os
 import shlex
@@ -22,7 +22,10 @@ sys.exit(cli.main(sys.argv[1:]))
 
 
 class Dev:
-    """./dev with one state folder. KUBECONFIG, the user's own kubeconfig, is a path that does not exist."""
+    """`./dev` with its own state folder.
+
+    KUBECONFIG is a path that does not exist, so the user has no cluster.
+    """
 
     def __init__(self, folder: Path) -> None:
         self.folder = StateFolder(folder)
@@ -45,26 +48,27 @@ class Dev:
         return result.stdout
 
     def variables(self) -> dict[str, str]:
-        """The variables that eval "$(./dev env)" sets in a shell."""
+        """The environment variables that `eval "$(./dev env)"` sets in a shell."""
         lines = [shlex.split(line) for line in self.succeeds("env").splitlines()]
         assert all(words[0] == "export" for words in lines)
         return dict(words[1].split("=", 1) for words in lines)
 
     def pids(self) -> list[int]:
-        """The ids of all processes in the record of the instance."""
+        """The IDs of all processes that the instance has recorded."""
         record = InstanceRecord.read(self.folder.record)
         assert record is not None
         return [identity.pid for identity in record.processes.values()]
 
     def running(self) -> dict[str, int]:
-        """The ids of the running processes by name, as `./dev pid` prints them."""
+        """The IDs of the running processes, keyed by name. These are the IDs that `./dev pid` prints."""
         record = InstanceRecord.read(self.folder.record)
         return record.live_pids() if record else {}
 
     def lack(self, *names: str, tools: dict[str, Path], build: str) -> None:
-        """Hide some tools from the commands, and make releases unreachable, so that they must be built.
+        """Hide some tools from the `./dev` commands, and make downloads impossible.
 
-        `build` is a shell script in place of each build. It gets the path of the binary as "$1".
+        So the commands must build the tools. `build` is a shell script that runs instead of each build. "$1"
+        is the path of the binary to build.
         """
         root = self.folder.root.with_name(f"{self.folder.root.name}-machine")
         programs, cached = root / "programs", root / "cache" / "tenancy" / "tools"
@@ -73,7 +77,8 @@ class Dev:
         for tool, path in tools.items():
             if tool not in names and path.parent.name == cache_key(TOOLS[tool]):
                 (cached / path.parent.name).symlink_to(path.parent)
-        # Hides a tool on the PATH of this machine: the first one on PATH prints no version.
+        # Hide tools that are installed on this machine: the first program on PATH with the tool's name prints
+        # no version.
         for name in names:
             _write_script(programs / name, "exit 1")
         _write_script(programs / "go", _GO.format(build=build))
@@ -84,7 +89,7 @@ class Dev:
         }
 
 
-# A `go` that lists no packages to compile, and runs the given script instead of a build.
+# A replacement for `go`. It lists no packages to compile, and runs the given script instead of a build.
 _GO = """\
 case "$1" in
 env) echo go1.99.0 ;;

@@ -1,7 +1,7 @@
-"""Runs a real metrics-server for a control plane, and registers it as the metrics API.
+"""Runs a real metrics-server, and registers it as the metrics API of a control plane.
 
-It reads the usage of pods from KWOK, which serves the metrics of a kubelet. The API server connects to it
-through an ExternalName Service for localhost.
+metrics-server reads the usage of pods from KWOK, which serves the same metrics as a kubelet. The API server
+connects to metrics-server through an ExternalName Service with the name `localhost`.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ GROUP, VERSION = "metrics.k8s.io", "v1beta1"
 API_SERVICE = Kind("apiregistration.k8s.io/v1", "APIService", "apiservices", is_namespaced=False)
 API_SERVICE_NAME = f"{VERSION}.{GROUP}"
 _NAME, _NAMESPACE = "metrics-server", "kube-system"
-# The shortest interval that metrics-server accepts. The usage of a pod is available after three intervals.
+# The shortest interval that metrics-server accepts. After three intervals, the usage of a pod is available.
 _RESOLUTION_S = 10
 
 
 @contextmanager
 def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[None]:
-    """Run metrics-server, and register its API in the cluster until the end of the context."""
+    """Run metrics-server, and register its API in the cluster. On exit, undo both."""
     admin = Cluster.connect(plane.kubeconfig)
 
     def argv(ports: list[int]) -> list[str | Path]:
@@ -50,7 +50,7 @@ def running_metrics_server(binary: Path, plane: ControlPlane, folder: Path) -> I
 def _flags(plane: ControlPlane, port: int) -> list[str]:
     return [
         *(f"--{which}kubeconfig={plane.kubeconfig}" for which in ("", "authentication-", "authorization-")),
-        # The API server has no client certificate, so there is no CA for it to look up.
+        # The API server sends no client certificate, so metrics-server does not need to look up its CA.
         "--authentication-skip-lookup",
         f"--bind-address={HOST}",
         f"--secure-port={port}",
@@ -65,9 +65,10 @@ def _flags(plane: ControlPlane, port: int) -> list[str]:
 
 
 def _rbac_manifests() -> list[Manifest]:
-    """Rules that let anonymous users read metrics.
+    """RBAC rules that let anonymous users read metrics.
 
-    The API server authorizes a request itself, and forwards it without a user name.
+    The API server authorizes each request, and then forwards the request to metrics-server without a user
+    name.
     """
     api_version = f"{RBAC_GROUP}/v1"
     anonymous = {"apiGroup": RBAC_GROUP, "kind": "User", "name": "system:anonymous"}
@@ -102,7 +103,8 @@ def _api_service(port: int) -> Manifest:
             "group": GROUP,
             "version": VERSION,
             "service": {"name": _NAME, "namespace": _NAMESPACE, "port": port},
-            # The certificate is for an IP address, but the API server verifies the name of the Service.
+            # The certificate of metrics-server contains an IP address, but the API server would check the
+            # Service's name.
             "insecureSkipTLSVerify": True,
             "groupPriorityMinimum": 100,
             "versionPriority": 100,

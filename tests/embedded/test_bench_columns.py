@@ -1,4 +1,4 @@
-"""The columns of `./dev bench` with very small sizes, on a real cluster and a real watcher."""
+"""The columns of `./dev bench`, measured with very small sizes on a real cluster with a real watcher."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ SIZES = Sizes(
 
 @dataclass
 class PlatformRun:
-    """The watcher of the tests."""
+    """Starts and stops the watcher of the tests for a column of `./dev bench`."""
 
     platform: Platform
 
@@ -45,7 +45,10 @@ class PlatformRun:
 
 @pytest.fixture(scope="module")
 def watcher_column(running_platform: Platform) -> Iterator[Column]:
-    """The figures of all steps that this file tests. The tenants are deleted."""
+    """The measured figures of all steps that this file tests.
+
+    After the tests, the fixture deletes the tenants.
+    """
     running_platform.ensure_started()
     assert running_platform.process is not None
     meter = Meter(running_platform.process.pid)

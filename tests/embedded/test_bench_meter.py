@@ -1,4 +1,4 @@
-"""The meter of `./dev bench` counts the CPU time and the memory of all processes below a reaper."""
+"""The meter of `./dev bench` measures the CPU time and the memory of all descendants of a reaper."""
 
 import os
 import signal
@@ -16,8 +16,9 @@ from embedded.environment import ROOT
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux has subreapers")
 
-# Starts a process, which starts a third process and ends. So the third process has no parent. It uses CPU
-# time, reports this, and ends. Then, the first process waits until its stdin is closed.
+# The first process starts a second process. The second process starts a third process and ends, so the third
+# process becomes an orphan. The third process uses CPU time, reports this, and ends. Then the first process
+# waits until its stdin is closed.
 ORPHAN = """
 import os, sys, time
 if os.fork() == 0:
@@ -44,7 +45,7 @@ def test_cpu_time_of_an_ended_orphan_is_counted() -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "used\n"
         root = psutil.Process(process.pid)
-        # The first process remains when the orphan has ended and the reaper has waited for it.
+        # After the reaper has waited for the orphan, only the first process remains.
         while len(root.children(recursive=True)) > 1:
             root.children()
         assert Meter(process.pid).cpu_s() >= 0.28

@@ -1,4 +1,4 @@
-"""The ratios, targets, tables, chart and page of `./dev bench`, computed from given figures."""
+"""The ratios, targets, tables, chart and page of `./dev bench`. The tests compute them from fixed figures."""
 
 import argparse
 import json
@@ -123,7 +123,7 @@ def test_chart_has_a_bar_for_each_figure_and_a_scale_for_each_panel() -> None:
     namespace = "{http://www.w3.org/2000/svg}"
     _, *bars = chart.findall(f"{namespace}rect")
     labels = [text.text for text in chart.findall(f"{namespace}text")]
-    # Four panels have figures: create and three with figures of some columns only.
+    # Four panels have bars. The panel for "create" has a bar for each column. Three panels lack some columns.
     assert len(bars) == 4 + 2 + 3 + 3
     assert labels.count("–") == 2 + 1 + 1
     assert "Create a tenant (seconds)" in labels

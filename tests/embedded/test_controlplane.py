@@ -78,7 +78,9 @@ def test_port_that_is_taken_in_between_is_replaced(
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        # First attempt: API server. Second: API server, controller manager. Third: both again.
+        # The control plane chooses these ports in three attempts. First attempt: a port for the API server,
+        # which is taken. Second attempt: a port for the API server, and a port for the controller manager,
+        # which is taken. Third attempt: two free ports.
         is_taken = [True, False, True, False, False]
         real_free_port = loopback.free_port
         monkeypatch.setattr(controlplane, "free_port", lambda: port if is_taken.pop(0) else real_free_port())
@@ -87,7 +89,7 @@ def test_port_that_is_taken_in_between_is_replaced(
             assert not plane.url.endswith(f":{port}")
             assert kubectl(plane, "get", "--raw", "/readyz") == "ok"
             before = plane.pids
-            # Both ports are taken. A process whose exit is detected first is restarted before the other one.
+            # The first ports of both processes are taken. The processes are restarted one after the other.
             is_taken += [True, True, *(False,) * 4]
             plane.start_nodes(tools)
             assert len(is_taken) == 2

@@ -37,7 +37,10 @@ sys.stdin.read()
 def successor(
     tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[dict[str, int], ControlPlane]]:
-    """The process ids of a control plane whose owner was killed, and a new control plane in its folder."""
+    """The process IDs of a control plane, and a new control plane in the same folder.
+
+    The process that had started the first control plane was killed.
+    """
     folder = tmp_path_factory.mktemp("crash") / "plane"
     tool_paths = json.dumps({name: str(path) for name, path in tools.items()})
     with subprocess.Popen(

@@ -1,4 +1,4 @@
-"""`./dev run` in the foreground with the sample tenants, and on a cluster of the user."""
+"""`./dev run` in the foreground: with the sample tenants, and on a cluster of the user's kubeconfig."""
 
 import json
 import re
@@ -32,7 +32,7 @@ def test_samples_become_active_and_the_next_run_finds_them(dev: Dev) -> None:
 def test_signal_stops_foreground_instances_and_their_builds(
     dev: Dev, other: Dev, tools: dict[str, Path], tmp_path: Path, alive: Alive
 ) -> None:
-    """Two instances run at the same time: one has all tools, the other is building one."""
+    """Two instances run at the same time. The first has all tools. The second is still building a tool."""
     builder = tmp_path / "builder"
     other.lack("kwok", tools=tools, build=f"echo $$ > {builder}\n  sleep 600")
     with dev.popen("run") as whole, other.popen("run") as preparing:
@@ -61,7 +61,7 @@ def test_signal_stops_foreground_instances_and_their_builds(
 
 @pytest.fixture(scope="module")
 def user_cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A cluster of the user. Each instance on it stops before the next starts."""
+    """A control plane that the tests use as the user's own cluster. Only one instance uses it at a time."""
     with ControlPlane(tools, tmp_path_factory.mktemp("own"), is_throw_away=True) as plane:
         yield plane
 
@@ -104,7 +104,7 @@ def test_instance_on_a_cluster_of_the_user_survives_a_failed_build(
     eventually(lambda: message in dev.folder.daemon_log.read_text(), "the failure is reported")
     assert "no compiler today" in dev.folder.daemon_log.read_text()
     assert "watcher" in dev.running()
-    # `./dev env` tries to get the tool again. It prints the error, and sets the variables without the tool.
+    # `./dev env` tries to get the tool again, and prints the error. It still sets the variables.
     env = dev("env")
     assert env.returncode == 0
     assert "no compiler today" in env.stderr

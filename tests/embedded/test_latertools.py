@@ -1,4 +1,4 @@
-"""The tools that an instance needs at startup and later: together all tools, each of them once."""
+"""An instance gets some tools at startup and the other tools later. It gets each tool exactly once."""
 
 from io import StringIO
 from pathlib import Path

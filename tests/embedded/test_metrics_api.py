@@ -1,4 +1,4 @@
-"""The metrics API: a real metrics-server serves the usage of pods on the simulated nodes."""
+"""A real metrics-server serves the usage of pods that run on the simulated nodes."""
 
 from pathlib import Path
 
@@ -22,7 +22,8 @@ def test_pod_uses_what_its_annotations_say(
     manifest["metadata"]["annotations"] = {"kwok.tenancy/cpu": "250m", "kwok.tenancy/memory": "64Mi"}
     with ControlPlane(tools, tmp_path / "plane", is_throw_away=True, has_nodes=True) as plane:
         admin = Cluster.connect(plane.kubeconfig)
-        # The pod runs before metrics-server starts, so that the first measurement includes it.
+        # Wait until the pod runs before metrics-server starts, so that the first measurement includes the
+        # pod.
         name = admin.create(POD, manifest)["metadata"]["name"]
         eventually(lambda: is_running(admin, name), "the pod runs")
         with running_metrics_server(metrics_server_binary, plane, tmp_path):
@@ -31,7 +32,7 @@ def test_pod_uses_what_its_annotations_say(
             )
     (container,) = metrics["containers"]
     assert quantity_value(container["usage"]["memory"]) == 64 * 1024**2
-    # metrics-server computes it from the increase of a counter, so it is not exact.
+    # The CPU usage is not exact, because metrics-server computes it from the increase of a counter.
     assert float(quantity_value(container["usage"]["cpu"])) == pytest.approx(0.25, rel=0.1)
 
 

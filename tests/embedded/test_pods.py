@@ -18,7 +18,7 @@ from tests.waiting import eventually
 JOB = Kind("batch/v1", "Job", "jobs")
 NODE = Kind("v1", "Node", "nodes", is_namespaced=False)
 OUTCOME, MESSAGE = "kwok.tenancy/outcome", "kwok.tenancy/message"
-# A real kubelet waits up to this long for a deleted pod to end.
+# A real kubelet gives a deleted pod up to this many seconds to end.
 GRACE_PERIOD_S = 3600
 
 Kubectl = Callable[..., str]
@@ -33,7 +33,7 @@ def admin(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def namespace(admin: Cluster, request: pytest.FixtureRequest) -> str:
-    """A namespace of the test in which pods can be created."""
+    """A namespace for one test. Pods can be created in it."""
     name: str = request.node.name.replace("_", "-")[:63].strip("-")
     admin.create(NAMESPACE, {"metadata": {"name": name}})
     allow_pods(admin, name)
@@ -66,7 +66,7 @@ def create_job(admin: Cluster, namespace: str, annotations: dict[str, str], **sp
 
 
 def await_job_end(admin: Cluster, namespace: str) -> Manifest:
-    """Wait until the Job has ended, and return its condition Complete or Failed."""
+    """Wait until the Job has ended. Returns its condition of type Complete or Failed."""
 
     def end_condition() -> Manifest | None:
         job = admin.get(JOB, "work", namespace)
@@ -78,7 +78,7 @@ def await_job_end(admin: Cluster, namespace: str) -> Manifest:
 
 
 def terminated_state(admin: Cluster, namespace: str) -> Manifest:
-    """The state `terminated` of the container in the only pod of the namespace."""
+    """The `terminated` state of the container in the namespace's only pod."""
     (pod,), _ = admin.list(POD, namespace=namespace)
     state: Manifest = pod["status"]["containerStatuses"][0]["state"]["terminated"]
     return state
@@ -172,7 +172,7 @@ def test_quota_fills_with_running_pods_and_has_room_again(admin: Cluster, namesp
     assert used_cpu() == "1"
     with pytest.raises(ClusterError, match="exceeded quota: compute"):
         create_pod(admin, namespace, "third")
-    # A pod that has ended no longer counts against the quota.
+    # After the pod has ended, it no longer counts against the quota.
     admin.patch(POD, "first", {"metadata": {"annotations": {OUTCOME: "complete"}}}, namespace=namespace)
     eventually(lambda: used_cpu() == "500m", "the quota has room")
     create_pod(admin, namespace, "third")
@@ -191,7 +191,7 @@ def test_pods_wait_for_nodes_that_come_later_and_the_next_start_finds_both(
         assert admin.list(NODE)[0] == []
         first.start_nodes(tools)
         await_running(admin, "default", "kept")
-    # An older version without nodes wrote no token for KWOK.
+    # Remove the token of KWOK from the file. An older version of `./dev`, without nodes, wrote no such token.
     tokens = folder / "tokens.csv"
     lines = tokens.read_text().splitlines(keepends=True)
     tokens.write_text("".join(line for line in lines if ",kwok," not in line))

@@ -1,4 +1,4 @@
-"""The record of an instance: it is live only if a process with its id and start time is running."""
+"""The record of an instance is live only if a process with the recorded ID and start time is running."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""An instance in the background: `./dev run --detach`, `env`, `pid` and `stop`."""
+"""An instance in the background: `./dev run --detach`, `./dev env`, `./dev pid` and `./dev stop`."""
 
 import argparse
 import os
@@ -174,7 +174,7 @@ def test_killed_supervisor_leaves_no_obstacle_and_printed_commands_work_in_anoth
     pids = dev.pids()
     python = f"{shlex.quote(sys.executable)} -c {shlex.quote(COMMAND)} "
     terminal = {name: value for name, value in dev.env.items() if name != FOLDER_VARIABLE}
-    # Each command works on its own.
+    # Run each command on its own.
     for command, printed in zip(commands, ("", "tenant.platform.ai/research created", ""), strict=True):
         shell = ["bash", "-c", command.replace("./dev ", python)]
         result = subprocess.run(shell, cwd=ROOT, env=terminal, capture_output=True, text=True, check=False)

@@ -1,4 +1,4 @@
-"""The outcome of the sample tenants, computed from their status without a cluster."""
+"""The outcome of the sample tenants. The tests compute it from the Tenants' status, without a cluster."""
 
 from typing import Any
 

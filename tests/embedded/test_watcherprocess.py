@@ -1,4 +1,7 @@
-"""The watcher process and its port. A small HTTP server takes the place of the watcher."""
+"""`WatcherProcess` starts and restarts the watcher, and chooses its port.
+
+In these tests, a small HTTP server replaces the watcher.
+"""
 
 import os
 import signal
@@ -33,7 +36,7 @@ HTTPServer((host, int(port)), Handler).serve_forever()
 
 @pytest.fixture
 def taken_port() -> Iterator[int]:
-    """The port of a server that answers every request with an error."""
+    """The port of an HTTP server that responds to every request with an error."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
     thread = threading.Thread(target=server.serve_forever, args=(0.01,))
     thread.start()

@@ -1,4 +1,4 @@
-"""Hypothesis keeps its files outside the checkout, which all workers share."""
+"""Configures Hypothesis to write its files outside the checkout, because all workers share the checkout."""
 
 import pytest
 from hypothesis import configuration

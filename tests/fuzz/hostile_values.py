@@ -1,7 +1,7 @@
-"""Values that specs should not contain, and manifests as JSON text with such values.
+"""Values that a spec should not contain, and a function that writes manifests with such values as JSON.
 
-Some values are large or deeply nested. A manifest contains only a short marker for such a value, and
-`json_text` replaces the markers.
+Some values are large or deeply nested. In a manifest, a short marker represents such a value. `json_text`
+replaces the markers by the values.
 """
 
 import json
@@ -16,7 +16,7 @@ def _nested(levels: int, start: str, end: str) -> str:
     return start * levels + "1" + end * levels
 
 
-# The JSON text of each large value, by its marker.
+# The JSON text of each large value, keyed by its marker.
 LARGE_VALUES = {
     "@mib@": json.dumps("x" * MIB),
     "@mib of emoji@": json.dumps("\N{GRINNING FACE}" * (MIB // 4), ensure_ascii=False),
@@ -53,7 +53,7 @@ HOSTILE_VALUES: list[Any] = [
 
 
 def json_text(manifest: Any) -> str:
-    """The manifest as JSON, with the large values in place of their markers."""
+    """The manifest as JSON. Each marker is replaced by its large value."""
     text = json.dumps(manifest, ensure_ascii=False)
     for marker, value in LARGE_VALUES.items():
         text = text.replace(json.dumps(marker), value)

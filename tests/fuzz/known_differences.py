@@ -1,4 +1,7 @@
-"""Specs that the API server accepts and the model rejects, with the reason why the CRD cannot reject them."""
+"""Specs that the API server accepts and the model rejects.
+
+Each entry contains the reason why the CRD cannot reject the spec.
+"""
 
 import re
 from typing import Any, NamedTuple
@@ -9,7 +12,10 @@ _CONFIG_MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"
 
 
 class KnownDifference(NamedTuple):
-    """A check that only the model makes. `problem` is a regular expression for the field and the text."""
+    """A check that only the model makes.
+
+    `problem` is a regular expression that matches the field and the message.
+    """
 
     name: str
     reason: str

@@ -1,4 +1,4 @@
-"""Sends manifests to the API server as JSON text, which no client library has checked."""
+"""Sends manifests to the API server as JSON text, without a client library that would validate them."""
 
 import base64
 import http.client
@@ -20,7 +20,10 @@ _AT_ONCE = 8
 
 
 class Answer(NamedTuple):
-    """The response to a manifest. `stored` is the object as the API server would store it, if accepted."""
+    """The response to a manifest.
+
+    `stored` is the object that the API server would store. It is None if the API server rejects the manifest.
+    """
 
     text: str
     status: int
@@ -29,7 +32,7 @@ class Answer(NamedTuple):
 
 
 class RawApi:
-    """Creates objects, several at once, with the credentials of a kubeconfig."""
+    """Creates objects with the credentials of a kubeconfig. Sends several requests at the same time."""
 
     def __init__(self, kubeconfig: Path) -> None:
         document = yaml.safe_load(kubeconfig.read_text())
@@ -43,7 +46,8 @@ class RawApi:
     def create_all(
         self, kind: Kind, namespace: str, texts: Iterable[str], *, is_dry_run: bool = True
     ) -> list[Answer]:
-        # Otherwise, the response has one header for each unknown field, and http.client accepts only 100.
+        # With another validation, the response would have one header for each unknown field. http.client
+        # accepts only 100 headers.
         options = {"fieldManager": "fuzz", "fieldValidation": "Ignore"}
         query = urlencode(options | ({"dryRun": "All"} if is_dry_run else {}))
         with ThreadPoolExecutor(_AT_ONCE) as pool:

@@ -1,6 +1,6 @@
-"""Hypothesis strategies for hostile manifests.
+"""Hypothesis strategies that generate hostile manifests.
 
-A manifest is either a valid sample with a few changed values, or is generated from the schema of the CRD.
+A manifest is either a valid sample with a few changed values, or it is generated from the schema of the CRD.
 """
 
 import copy
@@ -19,11 +19,11 @@ from tenancy.base.kinds import EXTRA_KINDS
 from tenancy.base.manifest import Manifest
 from tests.fuzz.hostile_values import HOSTILE_VALUES, NUMBERS, TEXTS
 
-# The environment variable that repeats a run with `--long`.
+# The environment variable with the seed of an earlier `--long` run that should be repeated.
 SEED_VARIABLE = "TENANCY_FUZZ_SEED"
 Path = tuple[str | int, ...]
 
-# At least one of these texts is valid for each field.
+# For each field, at least one of these texts is valid.
 VALID_TEXTS = [
     *("a", "dev", "prod", "a-b", "a.b", "alice", "basic", "pro", "enterprise", "team/ci", "a.example"),
     *("*.a.example", "registry.example:5000/team", "10.0.0.0/8", "2001:db8::/32", "key=value:NoSchedule"),
@@ -65,7 +65,7 @@ def _extra_resources(draw: st.DrawFn) -> Manifest:
 
 @st.composite
 def schema_values(draw: st.DrawFn, schema: Manifest) -> Any:
-    """Mostly valid values of a structural schema."""
+    """Generate values for a structural schema. Most of the values are valid."""
     if draw(st.integers(0, 15)) == 0:
         return draw(_hostile)
     if schema.get("x-kubernetes-preserve-unknown-fields"):
@@ -89,7 +89,7 @@ def schema_values(draw: st.DrawFn, schema: Manifest) -> Any:
 
 
 def _texts(pattern: str) -> st.SearchStrategy[str]:
-    # Python does not know the class \P.
+    # Python's regular expressions do not support the class \P.
     valid = [text for text in VALID_TEXTS if "\\P" in pattern or re.search(pattern, text)]
     return st.one_of(st.sampled_from(valid), st.sampled_from(valid), st.sampled_from(TEXTS))
 
@@ -116,7 +116,7 @@ def _paths(node: Any, path: Path = ()) -> Iterator[Path]:
 
 @st.composite
 def changed_samples(draw: st.DrawFn, samples: list[Any]) -> Any:
-    """A sample in which one to three values are replaced, removed or repeated."""
+    """Take a sample, and replace, remove or repeat one to three of its values."""
     sample = copy.deepcopy(draw(st.sampled_from(samples)))
     for _ in range(draw(st.sampled_from([1, 1, 1, 2, 3]))):
         paths = list(_paths(sample))
@@ -140,7 +140,10 @@ def changed_samples(draw: st.DrawFn, samples: list[Any]) -> Any:
 
 
 def generated(strategy: st.SearchStrategy[Any], count: int, *, is_random: bool) -> list[Any]:
-    """`count` values of the strategy. They are the same in each run, unless `is_random` is true."""
+    """Generate `count` values of the strategy.
+
+    Unless `is_random` is true, each run generates the same values.
+    """
     values: list[Any] = []
 
     @settings(
@@ -159,8 +162,8 @@ def generated(strategy: st.SearchStrategy[Any], count: int, *, is_random: bool) 
         number = int(os.environ.get(SEED_VARIABLE) or secrets.randbelow(2**32))
         print(f"to repeat this run, set {SEED_VARIABLE}={number}")
         collect = seed(number)(collect)
-    # Hypothesis also uses constants from all modules of this project. This takes seconds, and the values
-    # would depend on the tests that ran before in this process.
+    # By default, Hypothesis also uses constants from all modules of this project. Finding them takes seconds,
+    # and the values would depend on the tests that have already run in this process.
     no_constants = providers._local_constants
     with mock.patch.object(providers, "_get_local_constants", return_value=no_constants):
         collect()

@@ -1,4 +1,4 @@
-"""Hostile plans files, and hostile files of manifests for previews. No cluster is needed."""
+"""Hostile plans files, and hostile manifest files for previews. The tests need no cluster."""
 
 import json
 from typing import Any
@@ -95,7 +95,10 @@ def plans_documents() -> st.SearchStrategy[Any]:
 
 @st.composite
 def manifest_texts(draw: st.DrawFn) -> tuple[str, str]:
-    """The name and the content of a file: a sample with inserted fragments, or changed JSON."""
+    """The name and the content of a file.
+
+    The content is a sample with inserted fragments, or changed JSON.
+    """
     if draw(st.booleans()):
         sample = yaml.safe_load(MANIFEST)
         documents = draw(st.lists(changed_samples([sample]), min_size=1, max_size=3))
@@ -109,7 +112,7 @@ def manifest_texts(draw: st.DrawFn) -> tuple[str, str]:
 
 
 def check_plans(content: Any) -> str:
-    """`built`, `rejected`, or a text that describes an unexpected error."""
+    """`built` or `rejected`. For an unexpected error, a text that describes the error."""
     text = json_text(content)
     try:
         plans = plans_from_text(text)
@@ -166,7 +169,7 @@ def test_thousands_of_hostile_documents_are_built_or_rejected(name: str) -> None
 
 @pytest.mark.parametrize("marker", LARGE_VALUES)
 def test_large_value_in_a_manifest_is_rejected(marker: str) -> None:
-    """Each large value is tried at a field that accepts any object, whatever Hypothesis generates."""
+    """Tries each large value at a field that accepts any object. Hypothesis does not select the values."""
     item = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"a": [marker]}}
     text = json_text(tenant_manifest("fuzz", extraResources=[item]))
     assert check_manifests(("a.json", text)) == "rejected"

@@ -1,6 +1,6 @@
 """Hostile requests to every route of the watcher's HTTP server, over real sockets.
 
-No request causes a status 5xx, a traceback or an unexpected error in the log. Clients that send or read
+No request causes a 5xx status code, a traceback or an unexpected error in the log. Clients that send or read
 slowly do not delay other clients.
 """
 
@@ -93,7 +93,7 @@ BODIES = [
 
 @st.composite
 def requests(draw: st.DrawFn) -> bytes:
-    """The bytes of one request. Most have the syntax of HTTP."""
+    """Generate the bytes of one request. Most requests are valid HTTP."""
     path = draw(st.sampled_from(ROUTES)) + draw(st.sampled_from(SUFFIXES))
     version = draw(st.sampled_from(["HTTP/1.1", "HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/9.9", ""]))
     headers = ["Host: localhost", *draw(st.lists(st.sampled_from(HEADERS), max_size=3))]
@@ -102,7 +102,10 @@ def requests(draw: st.DrawFn) -> bytes:
 
 
 def status_of(port: int, request: bytes) -> int:
-    """Send the bytes, and return the status of the response. 0 if the server only closes the connection."""
+    """Send the bytes, and return the status code of the response.
+
+    Returns 0 if the server closes the connection without a response.
+    """
     with socket.create_connection((HOST, port), timeout=60) as client, contextlib.suppress(ConnectionError):
         client.sendall(request)
         response = b""
@@ -114,7 +117,10 @@ def status_of(port: int, request: bytes) -> int:
 
 @pytest.fixture
 def login_port(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
-    """A server with the login. No request of these tests has a valid token, so the page has no data."""
+    """The port of a server that requires a login.
+
+    No request in these tests has a valid token, so the page shows no data.
+    """
     monkeypatch.setattr("watcher.http._HEADERS_TIMEOUT_S", 0.5)
     monkeypatch.setattr("watcher.page.login._BODY_TIMEOUT_S", 0.5)
     login = Login(AccessReviews(platform.admin))
@@ -151,7 +157,7 @@ def test_no_request_fails_in_a_server_with_the_login(login_port: int) -> None:
 
 
 def test_invalid_data_after_a_request_causes_no_error(login_port: int) -> None:
-    """The server responds 400 and closes the connection while the handler runs."""
+    """The server responds with 400 and closes the connection while the handler is still running."""
     request = b" /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
     with capture_logs() as logs:
         statuses = {status_of(login_port, method + request) for method in (b"GET", b"POST") * 5}
@@ -178,7 +184,7 @@ def test_slow_clients_do_not_delay_others_and_are_disconnected(login_port: int) 
             client = stack.enter_context(socket.create_connection((HOST, login_port), timeout=60))
             client.sendall(start)
             clients.append(client)
-        # This client reads nothing of the response.
+        # This client does not read the response.
         unread = stack.enter_context(socket.create_connection((HOST, login_port), timeout=60))
         unread.sendall(b"GET /static/page.js HTTP/1.1\r\nHost: a\r\n\r\n" * 50)
         assert PageClient(login_port).get("/healthz").text == "ok\n"

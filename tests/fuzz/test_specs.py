@@ -1,7 +1,9 @@
-"""Thousands of hostile Tenants and AISessions, as JSON against the real API server and against the models.
+"""Sends hostile Tenants and AISessions to the real API server as dry runs, and validates them with models.
 
-The API server gets them as dry runs. What it accepts must be built, or rejected with a field and a reason.
-What the models reject, the API server must reject too, except for the differences in `known_differences`.
+- If the API server accepts a manifest, its desired state must be computed, or the manifest must be rejected
+  with a field and a reason.
+- If a model rejects a manifest, the API server must reject the manifest too. `known_differences` lists the
+  exceptions.
 """
 
 from collections.abc import Iterator
@@ -91,7 +93,11 @@ def sessions() -> st.SearchStrategy[Manifest]:
 
 
 def tenant_problems(stored: Manifest) -> list[Problem]:
-    """The problems that the model finds. Fails if the Tenant is neither built nor rejected with fields."""
+    """The problems that the model finds in the Tenant.
+
+    Fails unless the Tenant's desired state can be computed, or the Tenant is rejected with a field and a
+    reason.
+    """
     rejections = rejections_of(lambda: decide(stored, Facts(PLANS)).desired.digest)
     assert all(each.field and each.problem and each.reason for each in rejections), rejections
     if rejections:
@@ -109,7 +115,7 @@ def session_problems(stored: Manifest) -> list[Problem]:
 
 
 def failures(answers: list[Answer], problems_of: Any) -> list[str]:
-    """One text for each manifest that has an unexpected outcome."""
+    """One text for each manifest with an unexpected outcome."""
     found: list[str] = []
     for answer in answers:
         shown = f"{answer.text[:2000]}\n  -> "
@@ -144,7 +150,10 @@ def check(platform: Platform, tenant_count: int, session_count: int, *, is_rando
 
 @pytest.fixture
 def tenant(platform: Platform) -> Iterator[None]:
-    """The tenant of the AISessions. The API server rejects AISessions outside the namespaces of tenants."""
+    """Create the tenant of the AISessions.
+
+    The API server rejects AISessions outside of tenants' namespaces.
+    """
     manifest = tenant_manifest("fuzzed")
     platform.add(manifest)
     platform.await_active(manifest)
@@ -165,7 +174,7 @@ def test_thousands_of_hostile_specs_are_built_or_rejected_by_field(platform: Pla
 
 
 def test_each_known_difference_still_exists(platform: Platform) -> None:
-    """Remove a difference from the list as soon as the API server rejects its example too."""
+    """If the API server now rejects the example too, remove the difference from the list."""
     texts = [json_text(tenant_manifest("fuzz", **known.example)) for known in KNOWN_DIFFERENCES]
     answers = RawApi(platform.admin_kubeconfig).create_all(TENANTS[0], "", texts)
     for known, answer in zip(KNOWN_DIFFERENCES, answers, strict=True):

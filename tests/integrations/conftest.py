@@ -1,6 +1,7 @@
-"""Fixtures that run the integrated projects. Each test module has its own cluster.
+"""Fixtures that run the projects of the integrations. Each test module has its own cluster.
 
-The tests install and remove cluster-wide objects: CRDs, and a webhook that receives every request.
+The tests install and remove objects that affect the whole cluster, such as CRDs and a webhook for all
+requests.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +21,10 @@ NewTenant = Callable[..., Manifest]
 
 
 class _OrdinaryPlane(ControlPlane):
-    """A control plane that admits privileged pods unless a policy rejects them, as most clusters do."""
+    """A control plane that accepts privileged pods unless a policy rejects them.
+
+    Most clusters behave like this.
+    """
 
     def _start_process(self, name: str, argv: list[str | Path]) -> None:
         super()._start_process(name, [*argv, "--allow-privileged=true"] if name == "kube-apiserver" else argv)
@@ -28,7 +32,7 @@ class _OrdinaryPlane(ControlPlane):
 
 @pytest.fixture(scope="module")
 def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """The module's own control plane. It overrides the one that all other tests share."""
+    """The control plane of this module. It replaces the control plane that other tests share."""
     with _OrdinaryPlane(tools, tmp_path_factory.mktemp("control-plane"), is_throw_away=True) as plane:
         yield plane
 
@@ -40,7 +44,7 @@ def gatekeeper(
     crd_files: CrdFiles,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Gatekeeper]:
-    """A running Gatekeeper. Its webhook receives every request of the module's tests."""
+    """A running Gatekeeper. Its webhook receives every request of this module's tests."""
     folder = tmp_path_factory.mktemp("gatekeeper")
     with running_gatekeeper(gatekeeper_binary, control_plane, crd_files("gatekeeper"), folder) as running:
         yield running
@@ -50,7 +54,7 @@ def gatekeeper(
 def running_platform(
     tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Platform]:
-    """The platform in this module's cluster."""
+    """The platform in the cluster of this module."""
     folder = tmp_path_factory.mktemp("platform")
     platform = Platform.install(control_plane.kubeconfig, path_with(tools), folder)
     platform.start()
@@ -61,14 +65,17 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
-    """The platform with a running watcher, whatever the previous test did."""
+    """The platform with a running watcher, even if the previous test has stopped the watcher."""
     running_platform.ensure_started()
     return running_platform
 
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that applies a tenant with all integrations. The tenants are abandoned after the test."""
+    """A function that applies a Tenant with all integrations.
+
+    After the test, the fixture deletes the Tenants, but keeps their objects.
+    """
     manifests: list[Manifest] = []
 
     def create(name: str, **spec: Any) -> Manifest:

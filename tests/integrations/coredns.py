@@ -1,7 +1,7 @@
-"""Runs CoreDNS against the test API server, and sends queries to it as if from a pod.
+"""Runs CoreDNS with the API server of the tests, and sends queries to CoreDNS from the addresses of pods.
 
-CoreDNS identifies a pod by its source address. All addresses 127.0.0.x belong to this machine, so a test can
-send a query from the address of any pod.
+CoreDNS identifies a pod by the source address of its query. All addresses 127.0.0.x belong to this machine,
+so a test can send a query from the address of any pod.
 """
 
 import os
@@ -23,7 +23,7 @@ from tenancy.platform.coredns import CorednsSettings, corefile
 from tests.serving import serving
 
 OUTSIDE = "192.0.2.1"
-# A substitute for the upstream resolver. It knows only names under `test`.
+# Replaces the upstream resolver. It resolves only names in the domain `test`.
 _UPSTREAM = """
 .:{port} {{
     bind {host}
@@ -40,7 +40,7 @@ NamespaceGroups = Collection[Collection[str]]
 
 
 class Answer(NamedTuple):
-    """The response code, and the records with their types."""
+    """The response code of a query, and the records with their types."""
 
     code: str
     records: tuple[str, ...] = ()
@@ -58,7 +58,7 @@ class Dns:
         return _answer(self.settings.port, source, name, kind, protocol)
 
     def reload(self, namespace_groups: NamespaceGroups) -> None:
-        """Load another Corefile now. CoreDNS itself checks for changes only every 30 seconds."""
+        """Load another Corefile immediately. CoreDNS itself checks for changes only every 30 seconds."""
         self.config.write_text(_config(namespace_groups, self.settings))
         os.kill(self.pid, signal.SIGUSR1)
 
@@ -92,7 +92,10 @@ def running_coredns(
 
 
 def _answers(port: int) -> bool:
-    """Whether CoreDNS answers queries: its readiness endpoint may report ready shortly before it listens."""
+    """Whether CoreDNS responds to queries.
+
+    Its readiness endpoint can report ready shortly before it listens.
+    """
     try:
         return all(
             _answer(port, HOST, "ready.test.", "A", protocol).code == "NOERROR" for protocol in ("tcp", "udp")

@@ -13,19 +13,19 @@ from tests.waiting import eventually
 
 
 def needed_crds(crds: Iterable[Manifest]) -> list[Manifest]:
-    """The CRDs whose kinds tenants use. The projects have more."""
+    """The CRDs that tenants use. The projects of the integrations define more CRDs."""
     names = {kind.crd for kind in OPTIONAL_KINDS}
     return [crd for crd in crds if crd["metadata"]["name"] in names]
 
 
 def install_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
-    """Apply the CRDs and wait until all of them are established."""
+    """Apply the CRDs, and wait until all of them are established."""
     names = [admin.apply(crd)["metadata"]["name"] for crd in crds]
     eventually(lambda: all(is_established(admin.get(CRD, name)) for name in names), f"served: {names}")
 
 
 def remove_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
-    """Delete the CRDs and wait until they are gone, with all objects of their kinds."""
+    """Delete the CRDs. Waits until the CRDs and all objects of their kinds no longer exist."""
     names = [crd["metadata"]["name"] for crd in crds]
     for name in names:
         admin.delete(CRD, name)
@@ -42,7 +42,8 @@ def remove_crds(admin: Cluster, crds: Iterable[Manifest]) -> None:
 def _retry_deletion(admin: Cluster, crd: Manifest) -> None:
     """Make the API server retry a failed deletion of a CRD's objects.
 
-    A busy API server gives up if the storage of the kind is not ready. It tries again when the CRD changes.
+    A busy API server stops the deletion if the storage of the kind is not ready. After a change to the CRD,
+    it tries again.
     """
     conditions = crd.get("status", {}).get("conditions") or []
     if any(entry["reason"] == "InstanceDeletionFailed" for entry in conditions):

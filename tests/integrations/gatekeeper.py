@@ -1,7 +1,7 @@
-"""Runs the Gatekeeper manager, as a validating webhook of the test API server.
+"""Runs the Gatekeeper manager as a validating webhook of the API server of the tests.
 
-The installation follows Gatekeeper's own manifests, with these differences: the webhook is an address on this
-machine, requests fail while Gatekeeper cannot be reached, and Gatekeeper generates no
+The installation uses Gatekeeper's manifests, with three differences. The webhook is an address on this
+machine. Requests fail while Gatekeeper cannot be reached. Gatekeeper generates no
 ValidatingAdmissionPolicies.
 """
 
@@ -40,7 +40,8 @@ _WEBHOOK = Kind(
     "validatingwebhookconfigurations",
     is_namespaced=False,
 )
-# With these options, the API server would evaluate CEL itself, even after Gatekeeper has stopped.
+# Options that generate ValidatingAdmissionPolicies. The API server would enforce these policies even after
+# Gatekeeper has stopped.
 _GENERATED_POLICIES = ("default-create-vap-for-templates", "default-create-vap-binding-for-constraints")
 _SHIPPED = ModuleFile(
     MODULES / "gatekeeper", "github.com/open-policy-agent/gatekeeper/v3", "deploy/gatekeeper.yaml"
@@ -54,15 +55,15 @@ class Gatekeeper:
     admin: Cluster
 
     def add_template(self, manifest: Manifest) -> None:
-        """Create the template and wait until constraints of its kind can be created."""
+        """Create the ConstraintTemplate, and wait until constraints of its kind can be created."""
         self.admin.create(TEMPLATE, manifest)
         crd = f"{manifest['metadata']['name']}.{_CONSTRAINTS}"
         eventually(lambda: is_established(self.admin.get(CRD, crd)), f"Gatekeeper has created CRD {crd}")
 
     def add_constraint(self, manifest: Manifest) -> None:
-        """Create the constraint and wait until Gatekeeper enforces it."""
+        """Create the constraint, and wait until Gatekeeper enforces it."""
         kind, name = constraint_kind(manifest["kind"]), manifest["metadata"]["name"]
-        # The API server may serve a kind slightly after it reports the kind as established.
+        # The API server may start to serve a kind shortly after it reports that the CRD is established.
         eventually(lambda: _is_created(self.admin, kind, manifest), f"{kind.kind} is served")
         self.await_enforced(kind, name)
 
@@ -70,7 +71,7 @@ class Gatekeeper:
         def is_enforced() -> bool:
             constraint = self.admin.get(kind, name) or {}
             generation = constraint.get("metadata", {}).get("generation")
-            # `byPod` is null until the first report.
+            # `byPod` is null until Gatekeeper reports for the first time.
             reports = constraint.get("status", {}).get("byPod") or []
             return any(
                 report["enforced"] and report["observedGeneration"] == generation for report in reports
@@ -80,7 +81,7 @@ class Gatekeeper:
 
 
 def constraint_kind(kind: str) -> Kind:
-    """The kind of constraint that a ConstraintTemplate defines."""
+    """The kind of the constraints that the ConstraintTemplate for `kind` defines."""
     return Kind(f"{_CONSTRAINTS}/v1beta1", kind, kind.lower(), is_namespaced=False)
 
 
@@ -88,11 +89,11 @@ def constraint_kind(kind: str) -> Kind:
 def running_gatekeeper(
     binary: Path, plane: ControlPlane, crds: list[Manifest], folder: Path
 ) -> Iterator[Gatekeeper]:
-    """Gatekeeper in this cluster, until the context ends."""
+    """Run Gatekeeper in this cluster until the context ends."""
     admin = Cluster.connect(plane.kubeconfig)
     admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SYSTEM_NAMESPACE}})
-    # Gatekeeper's reports have this pod as their owner. Without the pod, the garbage collector deletes each
-    # report, and Gatekeeper creates it again without end.
+    # The manager's pod is the owner of Gatekeeper's reports. Without the pod, the garbage collector would
+    # delete each report, and Gatekeeper would create the report again and again.
     allow_pods(admin, SYSTEM_NAMESPACE)
     manager_pod = pod(SYSTEM_NAMESPACE)
     admin.create(POD, {**manager_pod, "metadata": {"name": _POD_NAME, "namespace": SYSTEM_NAMESPACE}})
@@ -101,16 +102,16 @@ def running_gatekeeper(
         webhook = _webhook(f"https://{HOST}:{port}", plane.ca.read_bytes())
         admin.create(_WEBHOOK, webhook)
         yield Gatekeeper(admin)
-        # Without this, requests of later tests in the module would fail.
+        # Delete the webhook. Otherwise, requests of later tests in the module would fail.
         admin.delete(_WEBHOOK, webhook["metadata"]["name"])
 
 
 @contextmanager
 def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterator[int]:
-    """A running manager that is ready for requests. Yields the port of its webhook."""
+    """Run the manager, and wait until it is ready. Yields the port of its webhook."""
     certificates = folder / "certificates"
     certificates.mkdir()
-    # The API server's certificate is valid for this address, and the API server trusts it.
+    # Use the certificate of the API server. It is valid for this address, and the API server trusts it.
     shutil.copyfile(plane.data / CERTIFICATE, certificates / "tls.crt")
     shutil.copyfile(plane.data / KEY, certificates / "tls.key")
 
@@ -140,7 +141,7 @@ def _running_manager(binary: Path, plane: ControlPlane, folder: Path) -> Iterato
 
 
 def _webhook(url: str, ca: bytes) -> Manifest:
-    """Gatekeeper's own webhook configuration, with another address."""
+    """The webhook configuration from Gatekeeper's manifests, with the given URL and CA."""
     (path,) = module_files(_SHIPPED)
     with path.open() as file:
         manifests = list(yaml.load_all(file, Loader=yaml.CSafeLoader))
@@ -150,7 +151,8 @@ def _webhook(url: str, ca: bytes) -> Manifest:
             "url": url + rule["clientConfig"]["service"]["path"],
             "caBundle": base64.b64encode(ca).decode(),
         }
-        # A request that bypasses an unavailable webhook would look like one that a policy allows.
+        # With failure policy Ignore, a test could not tell whether the webhook allowed a request or was
+        # unavailable.
         rule |= {"failurePolicy": "Fail", "timeoutSeconds": 10}
     return webhook
 

@@ -1,4 +1,4 @@
-"""Manifests of pods for tests of admission."""
+"""Creates manifests of pods for tests of admission."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ RESTRICTED_CONTEXT: dict[str, Any] = {
 
 
 def pod(namespace: str, *images: str, **security: Any) -> Manifest:
-    """A pod with one container per image. `security` overrides fields of a restricted security context."""
+    """A pod with one container per image. `security` replaces fields of the restricted security context."""
     context = {field: value for field, value in (RESTRICTED_CONTEXT | security).items() if value is not None}
     containers = [
         {"name": f"main-{number}", "image": image, "securityContext": context}
@@ -33,6 +33,6 @@ def pod(namespace: str, *images: str, **security: Any) -> Manifest:
 
 
 def allow_pods(admin: Cluster, namespace: str) -> None:
-    """Create the ServiceAccount that pods need. Kubernetes would create it too, but later."""
+    """Create the default ServiceAccount, which pods need. Kubernetes would create it too, but later."""
     account = {"name": "default", "namespace": namespace}
     admin.apply({"apiVersion": "v1", "kind": SERVICE_ACCOUNT.kind, "metadata": account})

@@ -1,4 +1,4 @@
-"""Which pods the tenants' constraints admit and reject, decided by a real Gatekeeper."""
+"""A real Gatekeeper accepts and rejects pods by the constraints of tenants."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -24,18 +24,18 @@ REGISTRIES = (
     "docker.io/acme",
     "ghcr.io/acme/app",
 )
-# The first two are named like namespaces of tenants: the constraints match namespaces by name.
+# The constraints match namespaces by name. The first two names are names of tenants' namespaces.
 RESTRICTED, BASELINE, OTHER = "tenant-restricted", "tenant-baseline", "not-a-tenants"
 
 
 @pytest.fixture(scope="module")
 def admin(gatekeeper: Gatekeeper) -> Iterator[Cluster]:
-    """A cluster that enforces the constraints of two tenants, but not Pod Security."""
+    """A cluster that enforces the constraints of two tenants. The cluster does not enforce Pod Security."""
     admin = gatekeeper.admin
     for namespace in (RESTRICTED, BASELINE, OTHER):
         admin.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
         allow_pods(admin, namespace)
-    # A pod that is older than the constraints.
+    # This pod is older than the constraints.
     admin.create(
         POD, with_name(pod(RESTRICTED, "evil.test/app", privileged=True, allowPrivilegeEscalation=None))
     )

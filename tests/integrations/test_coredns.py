@@ -1,4 +1,8 @@
-"""Which names a real CoreDNS resolves for whom: tenants their own and shared ones, the platform all."""
+"""With a real CoreDNS, the pods of a tenant resolve only some names.
+
+These are the names in the tenant's namespaces and in shared namespaces. Pods of the platform resolve all
+names.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -16,8 +20,8 @@ from tests.integrations.pods import POD, allow_pods, pod
 from tests.waiting import eventually
 
 SLICE = Kind("discovery.k8s.io/v1", "EndpointSlice", "endpointslices")
-# One group per tenant. The namespaces of tenant a-b have the prefix of tenant a. payments and billing are
-# adopted.
+# One list per tenant. The namespaces of tenant `a-b` start with the prefix of tenant `a`. The tenants have
+# adopted the namespaces `payments` and `billing`.
 NAMESPACE_GROUPS = [
     ["tenant-a", "tenant-a-x"],
     ["tenant-a-b", "tenant-a-b-x"],
@@ -27,7 +31,7 @@ NAMESPACE_GROUPS = [
 ]
 SHARED = {"default", "kube-system", "platform-shared"}
 EVERYTHING = {*(name for group in NAMESPACE_GROUPS for name in group), *SHARED, "monitoring"}
-# By namespace of the client: the namespaces whose names it can resolve.
+# The namespaces whose names a pod can resolve, keyed by the namespace of the pod.
 VISIBLE = {
     "tenant-a": {"tenant-a", "tenant-a-x"} | SHARED,
     "tenant-a-x": {"tenant-a", "tenant-a-x"} | SHARED,
@@ -42,7 +46,7 @@ VISIBLE = {
     "platform-shared": EVERYTHING,
     "monitoring": EVERYTHING,
 }
-# The address of the pod in each namespace.
+# The IP address of the pod in each namespace.
 ADDRESS = {namespace: f"127.0.0.{number}" for number, namespace in enumerate(VISIBLE, start=2)}
 UNKNOWN = "127.0.0.99"
 ABSENT = Answer("NXDOMAIN")
@@ -138,7 +142,8 @@ def test_each_finds_what_it_may_and_nothing_else(
 def test_no_form_of_a_name_tells_that_it_exists(dns_server: Dns, form: str, kind: str) -> None:
     for client in ("tenant-a", "billing"):
         for target in EVERYTHING - VISIBLE[client]:
-            # A client that may resolve the name asks first: a shared cache would then hold the answer.
+            # First, a pod that may resolve the name sends the query. A cache shared by all pods would then
+            # contain the response.
             dns_server.ask(ADDRESS["kube-system"], form.format(target), kind)
             assert dns_server.ask(ADDRESS[client], form.format(target), kind) == ABSENT, (client, target)
 

@@ -1,6 +1,6 @@
-"""CRDs of integrations are added and removed while a tenant exists.
+"""CRDs of integrations are installed and removed while a tenant exists.
 
-The status names the missing CRDs, and the other objects of the tenant stay.
+The tenant's status lists the missing CRDs. The other objects of the tenant stay in the cluster.
 """
 
 from collections.abc import Iterable
@@ -26,14 +26,14 @@ POLICY = "AuthorizationPolicy.security.istio.io"
 
 @pytest.fixture(autouse=True)
 def _no_crds(platform: Platform) -> None:
-    """Remove the CRDs that the previous test left."""
+    """Remove the CRDs that the previous test has installed."""
     remove_crds(
         platform.admin, [crd for kind in OPTIONAL_KINDS if (crd := platform.admin.get(CRD, kind.crd))]
     )
 
 
 def await_missing(platform: Platform, manifest: Manifest, kinds: Iterable[Kind]) -> None:
-    """Wait until the tenant's status names the CRDs of these kinds as missing, and the tenant is Active."""
+    """Wait until the tenant is Active, and its status reports that the CRDs of these kinds are missing."""
 
     def is_reported() -> bool:
         ready = condition(platform.tenant(manifest) or {}, READY)

@@ -1,4 +1,4 @@
-"""When the alerts fire. promtool evaluates the shipped rules."""
+"""The alerts fire when they should. promtool evaluates the shipped rules."""
 
 import subprocess
 from pathlib import Path
@@ -12,9 +12,9 @@ from tenancy.platform.settings import PlatformSettings
 
 SERIES_LABELS = 'tenant="acme", namespace="tenant-acme", resource="pods"'
 EXCEEDED = "TenantResourceQuotaExceeded"
-# The values of each series, one per minute: `5x3` is 5 four times, `0+1x3` is 0, 1, 2, 3.
+# The values of each time series, one value per minute. `5x3` means 5, 5, 5, 5, and `0+1x3` means 0, 1, 2, 3.
 Input = dict[str, str]
-# An expected alert: its labels except the severity, and its summary.
+# An expected alert: its labels without the severity, and its summary.
 Firing = tuple[dict[str, str], str]
 
 
@@ -32,14 +32,17 @@ def promtool(binary: Path, *arguments: str, folder: Path) -> None:
 
 @pytest.fixture
 def rules(tmp_path: Path) -> Path:
-    """A file with the shipped rules."""
+    """The path of a file with the shipped rules."""
     file = tmp_path / "rules.yaml"
     file.write_text(yaml.safe_dump(prometheus_rule(PlatformSettings())["spec"]))
     return file
 
 
 def expect(binary: Path, rules: Path, series: Input, alert: str, firing: dict[int, list[Firing]]) -> None:
-    """Check that exactly the alerts in `firing` fire at each of its minutes."""
+    """Check which alerts fire.
+
+    The keys of `firing` are minutes. The values are the alerts that must fire at this minute.
+    """
     groups = yaml.safe_load(rules.read_text())["groups"]
     rule = {rule["alert"]: rule for group in groups for rule in group["rules"]}[alert]
     description = rule["annotations"]["description"]

@@ -1,4 +1,4 @@
-"""A program whose port is taken before it listens is started on another one."""
+"""If a server's port is taken before the server listens, `serving` starts the server on another port."""
 
 import socket
 import sys

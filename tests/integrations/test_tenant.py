@@ -1,4 +1,4 @@
-"""A tenant in a cluster with Gatekeeper, Istio and HNC: its objects are created, repaired and removed."""
+"""In a cluster with Gatekeeper, Istio and HNC, the objects of a tenant are created, repaired and removed."""
 
 from collections.abc import Iterator
 
@@ -32,7 +32,7 @@ TWO_NAMESPACES = [{"name": "web"}, {"name": "data"}]
 
 @pytest.fixture(scope="module", autouse=True)
 def _integrations(gatekeeper: Gatekeeper, crd_files: CrdFiles) -> None:
-    """Install the CRDs of all three integrations, and the platform's cluster-wide configuration of them."""
+    """Install the CRDs of all three integrations, and the platform's cluster-wide configuration for them."""
     install_crds(gatekeeper.admin, [*needed_crds(crd_files("istio")), *crd_files("hnc")])
     gatekeeper.admin.apply(hnc_configuration())
     for template in constraint_templates():
@@ -44,7 +44,7 @@ def desired(manifest: Manifest) -> DesiredState:
 
 
 def integration_objects(platform: Platform, tenant: str) -> dict[ObjectKey, Manifest]:
-    """The tenant's live objects of other projects' kinds."""
+    """The tenant's live objects whose kinds belong to other projects."""
     return {
         object_key(live): live
         for kind in OPTIONAL_KINDS
@@ -67,12 +67,12 @@ def test_tenant_gets_every_object_pulumi_finds_nothing_to_change_and_all_goes_wi
 
     completed = platform.pulumi("tenant-whole", "preview", "--refresh", "--expect-no-changes")
     assert completed.returncode == 0, completed.stdout + completed.stderr
-    # There is only one update: the watcher detected no drift.
+    # There is only one update, so the watcher has detected no drift.
     assert [update["message"] for update in platform.history("whole")] == ["spec generation 1"]
 
     platform.delete(manifest)
     platform.await_gone(manifest)
-    # This includes cluster-scoped objects, which are not deleted with a namespace.
+    # The result would include cluster-scoped objects, which are not deleted with a namespace.
     assert integration_objects(platform, "whole") == {}
 
 
@@ -117,7 +117,7 @@ def test_what_is_switched_off_is_removed(platform: Platform, new_tenant: NewTena
 
 @pytest.fixture
 def _no_pod_policy(platform: Platform) -> Iterator[None]:
-    """Disable the platform's policy for pods, which would reject the image before Gatekeeper does."""
+    """Disable the platform's policy for pods. It would reject the image before Gatekeeper does."""
     binding = platform.admin.get(POLICY_BINDING, "tenancy-pods")
     assert binding is not None
     platform.admin.delete(POLICY_BINDING, "tenancy-pods")
@@ -149,7 +149,8 @@ def test_gatekeeper_keeps_foreign_images_and_privileged_pods_out(
     )
     assert 'container "main-0" has image "evil.test/app"' in refusal(foreign)
 
-    # Pod Security would reject the pod as well, so remove its labels: the constraint must reject it alone.
+    # Pod Security would also reject the pod. Remove its labels, so that only the constraint can reject the
+    # pod.
     platform.stop()
     no_labels = dict.fromkeys(f"pod-security.kubernetes.io/{mode}" for mode in ("enforce", "warn"))
     platform.patch("Namespace", "", namespace, {"metadata": {"labels": no_labels}})

@@ -1,4 +1,4 @@
-"""Service accounts with rights on tenants, and tokens for them."""
+"""Creates service accounts with rights on Tenants, and tokens for these accounts."""
 
 from typing import Any
 
@@ -7,9 +7,18 @@ from tenancy.base.names import GROUPS
 from tests.kubeconfigs import service_account_token, service_account_user
 from tests.platform import Platform
 
+# The RBAC rules on Tenants of each account, by the name of the account.
+RULES: dict[str, list[dict[str, Any]]] = {
+    "page-nobody": [],
+    "page-reader": [{"verbs": ["list", "get"]}],
+    "page-leaver": [{"verbs": ["list", "get"]}],
+    "page-half": [{"apiGroups": [GROUPS[0]], "verbs": ["list", "get"]}],
+    "page-friend": [{"verbs": ["get"], "resourceNames": ["acme"]}],
+}
+
 
 def create_token(platform: Platform, name: str, rules: list[dict[str, Any]]) -> str:
-    """Create a service account with these rules on tenants, and return a token for it."""
+    """Create a service account with these RBAC rules for Tenants, and return a token for the account."""
     tenants = {"apiGroups": list(GROUPS), "resources": ["tenants"]}
     return service_account_token(platform.admin, name, *({**tenants, **rule} for rule in rules))
 

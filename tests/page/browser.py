@@ -1,6 +1,6 @@
-"""A browser tab on the page of the running watcher.
+"""A browser tab that shows the web page of the running watcher.
 
-Every test fails if the console has an error or warning, or if a request goes to another host.
+A test fails if the browser's console contains an error or a warning, or if a request is sent to another host.
 """
 
 from collections.abc import Iterator
@@ -15,18 +15,19 @@ from embedded.controlplane.loopback import HOST
 from tests import preparation
 from tests.platform import Platform
 
-# Changes by the watcher take seconds, and longer on a busy machine.
+# The watcher needs seconds to change a Tenant, and longer on a busy machine.
 expect.set_options(timeout=60_000)
 
 
 @dataclass
 class Tab:
-    """A browser tab, with the problems that it has had."""
+    """A browser tab. `problems` are the console messages and requests that make the test fail."""
 
     page: Page
     address: str
     problems: list[str] = field(default_factory=list)
-    # Paths that the test expects to fail. The browser reports every failed request in its console.
+    # The paths of requests that the test expects to fail. The browser logs every failed request in its
+    # console.
     expected_failures: set[str] = field(default_factory=set)
 
     def open(self, path: str = "/") -> None:
@@ -37,7 +38,7 @@ class Tab:
         self.page.get_by_role("searchbox").fill(text)
 
     def rows(self) -> Locator:
-        """The visible rows of the list."""
+        """The visible rows of the table of tenants."""
         return self.page.locator("tbody tr:visible")
 
     def names(self) -> list[str]:
@@ -49,7 +50,7 @@ class Tab:
         )
 
     def section(self, title: str) -> Locator:
-        """A section of a tenant's page."""
+        """The section with this title on a tenant's page."""
         heading = self.page.get_by_role("heading", name=title, exact=True, level=2)
         return self.page.locator("section").filter(has=heading)
 
@@ -63,7 +64,7 @@ class Tab:
             self.problems.append(f"request to another host: {request.url}")
 
 
-# Per module: while the browser runs, no other event loop can run in this thread.
+# The fixture has module scope: while the browser runs, no other event loop can run in this thread.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
@@ -74,7 +75,7 @@ def browser() -> Iterator[Browser]:
 
 @contextmanager
 def open_tab(browser: Browser, port: int) -> Iterator[Tab]:
-    """Open a tab, and check at the end that it has had no problems."""
+    """Open a tab. At the end, check that no problems occurred in the tab."""
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme="light")
     tab = Tab(context.new_page(), f"http://{HOST}:{port}")
     context.on("console", tab.record_message)

@@ -1,4 +1,7 @@
-"""A client of the page's server: requests with a cookie or a token, and the stream of changes."""
+"""A client of the web page's HTTP API.
+
+It sends requests with a cookie or a token, and reads the event stream.
+"""
 
 import http.client
 import json
@@ -12,8 +15,12 @@ from typing import Any
 
 from embedded.controlplane.loopback import HOST
 
-# The type of an event, and its data.
+# The type and the data of an event.
 Event = tuple[str, dict[str, Any]]
+
+
+# Paths that return data of tenants.
+DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ class Response:
 class PageClient:
     port: int
     headers: dict[str, str] = field(default_factory=dict)
-    # The address from which the requests are sent.
+    # The local IP address from which the client sends requests.
     source: str = HOST
 
     def get(self, path: str, **headers: str) -> Response:
@@ -63,14 +70,14 @@ class PageClient:
         try:
             yield Stream(response)
         finally:
-            # Only closing the connection would wait for the reader thread.
+            # First shut down the connection. Otherwise, `close` would wait for the reader thread.
             if connection.sock is not None:
                 connection.sock.shutdown(socket.SHUT_RDWR)
             connection.close()
 
 
 class Stream:
-    """The events of `/api/stream`, read on a thread."""
+    """The events of `/api/stream`. A separate thread reads them."""
 
     def __init__(self, response: http.client.HTTPResponse) -> None:
         self._response = response
@@ -80,7 +87,10 @@ class Stream:
         self._reader.start()
 
     def next(self, event_type: str, name: str, timeout_s: float = 60.0, **fields: Any) -> dict[str, Any]:
-        """Wait for the next event of this type about this tenant with these fields."""
+        """Wait for the next event of this type about tenant `name` that has these fields.
+
+        Returns the event's data.
+        """
         while True:
             try:
                 event = self._events.get(timeout=timeout_s)
@@ -94,7 +104,7 @@ class Stream:
                 return data
 
     def latest(self, name: str) -> dict[str, Any] | None:
-        """The newest data about this tenant. Adds all events received so far to `seen`."""
+        """The data of the newest event about this tenant. Adds all received events to `seen`."""
         while not self._events.empty():
             self.seen.append(self._events.get())
         return next((data for _, data in reversed(self.seen) if data["name"] == name), None)
@@ -117,3 +127,15 @@ class Stream:
                     self._events.put((event_type, json.loads(value)))
         except (OSError, ValueError, AttributeError):
             return  # The test has closed the connection.
+
+
+def as_bearer(page: PageClient, token: str) -> PageClient:
+    return PageClient(page.port, {"Authorization": f"Bearer {token}"})
+
+
+def cookie_of(response: Response) -> str:
+    return response.headers["set-cookie"].partition(";")[0]
+
+
+def names(response: Response) -> list[str]:
+    return [row["name"] for row in response.data["tenants"]]

@@ -1,4 +1,4 @@
-"""Fixtures of the page's tests: a client of the running watcher's page, and a browser tab on it."""
+"""Fixtures for the tests of the web page: an HTTP client, and a browser tab that shows the page."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A proxy to the watcher that a test can close and open again, like a network failure."""
+"""A proxy to the watcher. Tests close and reopen it to simulate a network failure."""
 
 import socket
 import threading
@@ -12,11 +12,11 @@ _READ_BYTES = 65536
 
 
 class Detour:
-    """Forwards connections to a port. Closing it ends open connections and refuses new ones."""
+    """Forwards connections to a port. `close` ends open connections, and new connections are then refused."""
 
     def __init__(self, target_port: int) -> None:
         self._target_port = target_port
-        # Does not listen: it reserves the port while the detour is closed.
+        # This socket does not listen. It reserves the port while the proxy is closed.
         self._reserved = socket.socket()
         self._reserved.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         self._reserved.bind((HOST, 0))
@@ -42,7 +42,7 @@ class Detour:
         threading.Thread(target=self._accept, args=(self._listener,), daemon=True).start()
 
     def close(self) -> None:
-        # A shutdown wakes threads that wait in `accept` or `recv`; a close does not.
+        # A shutdown wakes threads that wait in `accept` or `recv`. A close alone does not wake them.
         for connection in (self._listener, *self._connections):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)

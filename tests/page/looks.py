@@ -1,4 +1,4 @@
-"""Color schemes and widths of the page, and its accessibility check with axe."""
+"""Color schemes and widths for tests of the web page, and a check of its accessibility with axe."""
 
 from typing import Literal
 
@@ -20,7 +20,7 @@ def set_look(tab: Tab, scheme: Scheme, width: Width) -> None:
 
 
 def axe_violations(tab: Tab) -> list[str]:
-    """The serious and critical violations that axe finds in the page."""
+    """The serious and critical accessibility violations that axe finds on the page."""
     violations = Axe().run(tab.page).response["violations"]
     return [
         f"{violation['id']}: {node['target']} {node['failureSummary']}"

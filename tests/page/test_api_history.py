@@ -1,4 +1,4 @@
-"""The page shows the history of the stack."""
+"""The web page shows the history of a tenant's stack."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,7 +27,7 @@ def _tenants(running_platform: Platform) -> Iterator[None]:
 
 
 def await_update(page: PageClient, name: str, version: int) -> None:
-    """Wait until the page shows the update. It lags behind the cluster."""
+    """Wait until the page shows the update. The page shows changes later than the cluster."""
 
     def is_shown() -> bool:
         row = page.rows().get(name) or {}

@@ -1,4 +1,7 @@
-"""On a loopback address, the page needs no login, and rejects requests with other host names."""
+"""On a loopback address, the web page requires no login.
+
+It rejects requests whose Host header contains another host.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""On other than loopback addresses, the page needs a token with read access to tenants."""
+"""On other addresses than loopback, the web page requires a token with the right to read Tenants."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +8,10 @@ from typing import Any
 import pytest
 
 from tenancy.base.kinds import RBAC_GROUP, Kind
-from tenancy.base.names import GROUPS
 from tests.kubeconfigs import service_account_token
 from tests.own_cluster import platform_on_own_cluster
-from tests.page.accounts import create_token, is_allowed
-from tests.page.client import PageClient, Response
+from tests.page.accounts import RULES, create_token, is_allowed
+from tests.page.client import DATA, PageClient, Response, as_bearer, cookie_of, names
 from tests.platform import Platform, tenant_manifest
 from tests.shared import await_settled
 from tests.waiting import eventually
@@ -20,18 +19,11 @@ from tests.waiting import eventually
 BINDING = Kind(f"{RBAC_GROUP}/v1", "ClusterRoleBinding", "clusterrolebindings", False)
 INVALID_TOKEN = "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhZG1pbiJ9.c2lnbmF0dXJl"
 RESOURCES = "tenants.platform.ai and tenants.kleff.kleff.io"
-RULES: dict[str, list[dict[str, Any]]] = {
-    "page-nobody": [],
-    "page-reader": [{"verbs": ["list", "get"]}],
-    "page-leaver": [{"verbs": ["list", "get"]}],
-    "page-half": [{"apiGroups": [GROUPS[0]], "verbs": ["list", "get"]}],
-    "page-friend": [{"verbs": ["get"], "resourceNames": ["acme"]}],
-}
 
 
 @pytest.fixture(scope="module")
 def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A cluster with two tenants, whose watcher listens on all addresses."""
+    """A platform with two tenants. Its watcher listens on all addresses."""
     with platform_on_own_cluster(tools, tmp_path_factory, "login") as platform:
         platform.host = "0.0.0.0"
         platform.start("--page")
@@ -42,7 +34,10 @@ def open_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(scope="module")
 def tokens(open_platform: Platform) -> dict[str, str]:
-    """A token of each account, by the account's name. The accounts' rights are in effect."""
+    """A token for each account, keyed by the account's name.
+
+    The rights of the accounts are already in effect.
+    """
     tokens = {name: create_token(open_platform, name, rules) for name, rules in RULES.items()}
     metrics = {"nonResourceURLs": ["/metrics"], "verbs": ["get"]}
     tokens["page-prometheus"] = service_account_token(open_platform.admin, "page-prometheus", metrics)
@@ -58,21 +53,6 @@ def tokens(open_platform: Platform) -> dict[str, str]:
 @pytest.fixture
 def page(open_platform: Platform) -> PageClient:
     return PageClient(open_platform.port)
-
-
-def as_bearer(page: PageClient, token: str) -> PageClient:
-    return PageClient(page.port, {"Authorization": f"Bearer {token}"})
-
-
-def cookie_of(response: Response) -> str:
-    return response.headers["set-cookie"].partition(";")[0]
-
-
-def names(response: Response) -> list[str]:
-    return [row["name"] for row in response.data["tenants"]]
-
-
-DATA = ("/api/tenants", "/api/tenants/acme", "/api/tenants/acme/history", "/api/usage", "/api/stream")
 
 
 @pytest.mark.parametrize("headers", [{}, {"Authorization": "Bearer"}, {"Authorization": "Basic YTpi"}])
@@ -103,18 +83,18 @@ def test_invalid_token_is_rejected(page: PageClient, token: str) -> None:
 def test_missing_right_is_named(page: PageClient, tokens: dict[str, str]) -> None:
     nobody = as_bearer(page, tokens["page-nobody"])
     user = "system:serviceaccount:default:page-nobody"
-    # The page shows tenants of both groups: a right in one group is not enough.
+    # The page shows tenants of both API groups, so the right to list the Tenants of one group is not enough.
     assert as_bearer(page, tokens["page-half"]).get("/api/tenants").status == 403
     for path in ("/api/tenants", "/api/stream"):
         response = nobody.get(path)
         assert response.status == 403
         assert (
-            f"{user} may not list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
+            f"{user} cannot list tenants.platform.ai and tenants.kleff.kleff.io:" in response.data["message"]
         )
     for path in ("/api/tenants/acme", "/api/tenants/acme/history", "/api/tenants/not-there"):
         response = nobody.get(path)
         assert response.status == 403
-        assert f"{user} may not get {RESOURCES}" in response.data["message"]
+        assert f"{user} cannot get {RESOURCES}" in response.data["message"]
 
 
 def test_reader_sees_all_tenants(open_platform: Platform, page: PageClient, tokens: dict[str, str]) -> None:
@@ -191,7 +171,8 @@ def test_revoked_right_ends_the_stream(
     assert leaver.get("/api/tenants").status == 200
     with leaver.stream() as stream:
         open_platform.admin.delete(BINDING, "page-leaver")
-        # A logout clears the cached reviews of the token, which last 30 seconds: see test_auth.
+        # The reviews of a token are cached for 30 seconds. A logout removes them from the cache, see
+        # test_auth.
         person = PageClient(page.port, {"Cookie": cookie_of(page.post("/api/login", {"token": token}))})
 
         def is_rejected() -> bool:
@@ -251,7 +232,7 @@ def test_page_is_off_and_metrics_need_a_right_with_these_options(
         assert as_bearer(page, INVALID_TOKEN).get("/metrics").status == 401
         response = as_bearer(page, tokens["page-reader"]).get("/metrics")
         assert response.status == 403
-        assert "page-reader may not get /metrics: ask for a ClusterRole" in response.text
+        assert "page-reader cannot get /metrics: ask for a ClusterRole" in response.text
         assert "tenancy_tenants" in as_bearer(page, tokens["page-prometheus"]).get("/metrics").text
         reader = as_bearer(PageClient(open_platform.port), tokens["page-reader"])
         for path in ("/", "/login", "/static/page.js", "/tenants/acme", *DATA):

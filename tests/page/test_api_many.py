@@ -1,4 +1,4 @@
-"""The page with more tenants than one list request returns."""
+"""The web page shows all tenants, even if one list request does not return all of them."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -11,13 +11,13 @@ from tests.page.client import PageClient
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
-# More than the 500 of one list request.
+# One list request returns at most 500 objects.
 NAMES = [f"many-{number:03}" for number in range(510)]
 
 
 @pytest.fixture(scope="module")
 def crowded_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A platform with many paused tenants, for which no objects are created."""
+    """A platform with many paused tenants. The watcher creates no objects for them."""
     with platform_on_own_cluster(tools, tmp_path_factory, "many") as platform:
 
         def create(name: str) -> None:
@@ -25,7 +25,7 @@ def crowded_platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFa
 
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(create, NAMES))
-        # Started last, so that it lists all tenants.
+        # Start the watcher last, so that it lists all tenants.
         platform.start()
         yield platform
 

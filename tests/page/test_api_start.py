@@ -1,4 +1,4 @@
-"""The page while the watcher starts and stops."""
+"""The web page while the watcher starts and while it stops."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ from watcher.usage.store import UsageStore
 def starting(
     control_plane: ControlPlane, tools: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PageClient]:
-    """The page of a watcher that has not listed any objects yet."""
+    """A client of the web page of a watcher that has not listed any objects yet."""
     monkeypatch.setenv("PATH", path_with(tools))
     cluster = Cluster.connect(control_plane.kubeconfig)
     stacks = Stacks(f"file://{tmp_path}", tmp_path, PulumiProcess(60))

@@ -1,4 +1,4 @@
-"""The stream of changes has a row for each change, and no others."""
+"""The event stream contains a row for each change of a row, and no other rows."""
 
 from itertools import pairwise
 
@@ -14,7 +14,7 @@ def test_change_of_spec_sends_a_row_and_deletion_sends_gone(
         manifest = new_tenant("page-stream", plan="basic")
         assert stream.next("tenant", "page-stream")["plan"] == "basic"
         stream.next("tenant", "page-stream", phase="Active")
-        # Meanwhile, the quotas' usage changes, which also sends rows.
+        # The usage in the quotas changes at the same time, which also sends rows.
         eventually(
             lambda: stream.latest("page-stream") == page.rows()["page-stream"],
             f"the newest row in the stream is the one in the list; received: {stream.seen}",
@@ -34,7 +34,7 @@ def test_unchanged_row_is_not_sent(platform: Platform, new_tenant: NewTenant, pa
     platform.await_active(new_tenant("page-loud", plan="basic"))
     eventually(lambda: page.rows()["page-quiet"]["reason"] == "Paused", "the page shows the tenant")
     with page.stream() as stream, page.stream() as other:
-        # A change of labels, which are not part of a row.
+        # Change only the labels. They are not part of a row.
         platform.apply({**quiet, "metadata": {**quiet["metadata"], "labels": {"seen": "no"}}})
         new_tenant("page-loud", plan="basic", displayName="Heard")
         stream.next("tenant", "page-loud", displayName="Heard")

@@ -1,4 +1,4 @@
-"""The page's data of tenants agrees with the cluster."""
+"""The web page's data about tenants matches the objects in the cluster."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -26,7 +26,7 @@ VIEW = tenant_manifest(
     adopt=True,
     network={"egress": [{"cidr": "203.0.113.0/24", "ports": [{"port": 443}]}]},
 )
-# A policy that exists in a namespace before its adoption.
+# A NetworkPolicy that exists in a namespace before a tenant adopts the namespace.
 OLD_POLICY = {
     "apiVersion": NETWORK_POLICY.api_version,
     "kind": NETWORK_POLICY.kind,
@@ -56,7 +56,7 @@ def live(platform: Platform, manifest: Manifest) -> Manifest:
 
 
 def current_view(platform: Platform, page: PageClient, manifest: Manifest) -> dict[str, Any]:
-    """The page's data of a tenant, once it has caught up with the cluster."""
+    """Wait until the page's data about the tenant matches the cluster, and return the data."""
 
     def caught_up() -> dict[str, Any] | None:
         view = page.get(f"/api/tenants/{manifest['metadata']['name']}").data
@@ -136,7 +136,7 @@ def test_view_has_the_spec_and_the_access(platform: Platform, page: PageClient) 
 def test_network_is_drawn_from_all_policies_in_the_tenants_namespaces(
     platform: Platform, page: PageClient
 ) -> None:
-    """Including policies that existed in an adopted namespace."""
+    """The diagram includes NetworkPolicies that existed in a namespace before the tenant adopted it."""
     name = "tenant-page-view"
     network = current_view(platform, page, VIEW)["network"]
     labels = {node["id"]: node["label"] for node in network["nodes"]}

@@ -1,4 +1,4 @@
-"""The route `/api/usage`, with its authorization."""
+"""The route `/api/usage` and the authorization of its requests."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> UsageStore:
 
 @pytest.fixture
 def checked_rights() -> list[tuple[str, str]]:
-    """Verb and tenant of each authorization."""
+    """The verb and the tenant of each authorization check."""
     return []
 
 

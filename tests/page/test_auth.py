@@ -1,4 +1,4 @@
-"""Reviews of tokens are cached for a limited time, and each client can check few unknown tokens."""
+"""Token reviews are cached for a limited time. Each client can check only a few unknown tokens."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -15,7 +15,10 @@ from watcher.page.request_checks import RequestRejected
 
 
 class ReviewingCluster(Cluster):
-    """Accepts every token except made-up ones, and allows everything or nothing."""
+    """A client that accepts all tokens except those that start with `made-up`.
+
+    It allows either all requests or none.
+    """
 
     def __init__(self) -> None:
         self.is_allowed = True

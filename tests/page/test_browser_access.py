@@ -1,4 +1,4 @@
-"""Accessibility: axe finds no serious violation, in all color schemes and widths."""
+"""In all color schemes and widths, axe finds no serious accessibility violation on the web page."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from tests.shared import await_settled, shared_tenants
 
 @pytest.fixture(scope="module", autouse=True)
 def _tenants(running_platform: Platform) -> Iterator[None]:
-    """A tenant with a history, and a rejected one."""
+    """Two tenants: a tenant with a history, and a rejected tenant."""
     shown = tenant_manifest("axe-shown", adminUsers=["alice"], namespaces=[{"name": "a"}, {"name": "b"}])
     rejected = tenant_manifest("axe-rejected", plan="gold", cordoned=True)
     with shared_tenants(running_platform, shown, rejected):

@@ -1,6 +1,7 @@
-"""The page of a new cluster without tenants, then the screenshots for the README.
+"""The web page of a new cluster without tenants, and then the screenshots for the README.
 
-With TENANCY_PICTURES=1, the screenshots in docs/ are replaced. Otherwise, fewer sample tenants are created.
+With TENANCY_PICTURES=1, the tests replace the screenshots in docs/. Otherwise, they create fewer sample
+tenants.
 """
 
 import os
@@ -22,12 +23,12 @@ from tests.sessions.sessions import sessions_of
 from tests.waiting import eventually
 
 WIDTH = 1280
-# A screenshot of a blank page is far smaller.
+# The screenshot of a blank page is much smaller.
 PICTURE_MIN_BYTES = 50_000
 TWO = [{"name": "dev", "purpose": "development"}, {"name": "prod", "purpose": "production"}]
 THREE = [TWO[0], {"name": "staging", "purpose": "staging"}, TWO[1]]
 
-# The specs of tenants, each with the share of its quotas that is in use.
+# For each tenant, the share of its quotas that is in use, and its spec.
 Samples = dict[str, tuple[float, dict[str, Any]]]
 SAMPLES: Samples = {
     "atlas": (0.35, {"plan": "pro", "displayName": "Maps and Places", "namespaces": TWO}),
@@ -40,9 +41,9 @@ SAMPLES: Samples = {
     "research": (0.6, {"plan": "pro", "displayName": "Research and Development"}),
     "search": (0.7, {"plan": "enterprise", "displayName": "Search Platform", "namespaces": TWO}),
 }
-# Enough for every kind of row: full, paused, rejected, changed.
+# These samples are enough to show every kind of row: full quota, paused, rejected, changed.
 SOME = ("checkout", "mobile", "payments", "research")
-# Resources are used to different shares.
+# The share of each resource that is in use, relative to the tenant's share.
 SHARES = {"cpu": Decimal(1), "memory": Decimal("0.85"), "pods": Decimal("0.7")}
 RESEARCH = {
     "adminUsers": ["alice"],
@@ -128,7 +129,7 @@ def create_samples(platform: Platform, samples: Samples) -> None:
 
 
 def create_sessions(platform: Platform) -> None:
-    """A session that runs, and one whose model does not exist."""
+    """Create a session that runs, and a session whose model does not exist."""
     sessions = sessions_of(platform, "research", "dev")
     sessions.create("weekly-report", model=None, kind="research")
     sessions.set_pod_status("weekly-report", phase="Running")
@@ -138,11 +139,12 @@ def create_sessions(platform: Platform) -> None:
 
 
 def set_usage(platform: Platform, tenant: str, share: float) -> None:
-    """Write used amounts into the quotas' status, because no pods run in this cluster."""
+    """Write the used amounts to the status of the quotas, because no pods run in this cluster."""
     for (kind, namespace, name), quota in platform.objects(tenant).items():
         if kind == RESOURCE_QUOTA.kind:
             hard = quota["spec"]["hard"]
-            # The quota controller writes the status once. Wait for it, because it would overwrite this one.
+            # The quota controller writes each status once. Wait for this write, because it would overwrite
+            # the amounts.
             eventually(
                 lambda key=(namespace, name), hard=hard: (  # type: ignore[misc]
                     (platform.get("ResourceQuota", *key) or {}).get("status", {}).get("hard") == hard
@@ -156,7 +158,7 @@ def set_usage(platform: Platform, tenant: str, share: float) -> None:
 
 
 def used_amount(key: str, hard: str, share: float) -> str:
-    """A share of a hard limit, in a readable unit."""
+    """The given share of a hard limit, in a readable unit."""
     amount = quantity_value(hard) * Decimal(str(share)) * SHARES.get(key, Decimal("0.5"))
     if hard.endswith("i"):
         unit = "Gi" if amount >= quantity_value("2Gi") else "Mi"

@@ -1,4 +1,4 @@
-"""A tenant's history in a browser: changes of each update, and the drift log."""
+"""The history on a tenant's web page, in a browser: the changes of each update, and the drift log."""
 
 import re
 
@@ -32,7 +32,7 @@ def test_an_update_opens_to_the_changed_field_before_and_after(
     expect(updates.last).to_contain_text("objects created")
     expect(updates.last).to_contain_text("Namespace tenant-browser-past")
 
-    # A rejected spec leads to no update, but it is in the history.
+    # A rejected spec causes no update, but it is part of the history.
     platform.apply(tenant_manifest("browser-past", plan="none-such", resourceQuotas={"cpu": "3"}))
     expect(updates).to_have_count(3)
     rejected = updates.first

@@ -1,4 +1,4 @@
-"""Keyboard navigation: to a tenant, into its history, and back to the list."""
+"""The web page can be used with the keyboard: from the list to a tenant and its history, and back."""
 
 from playwright.sync_api import expect
 
@@ -40,7 +40,7 @@ def test_the_first_tab_stop_skips_to_the_content(tab: Tab) -> None:
 
 
 def press_until(tab: Tab, key: str, selector: str) -> None:
-    """Press the key until an element that matches is focused, at most 40 times."""
+    """Press the key until an element that matches the selector has the focus. Fails after 40 times."""
     for _ in range(40):
         tab.page.keyboard.press(key)
         if tab.page.evaluate("selector => document.activeElement.matches(selector)", selector):

@@ -1,4 +1,7 @@
-"""The list in a browser: search, filters, sorting, and their parameters in the address."""
+"""The list of tenants on the web page, in a browser: search, filters and sorting.
+
+The parameters in the URL of the page store the search, the filters and the sorting.
+"""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Changes in the cluster appear in an open page without a reload."""
+"""An open web page shows changes in the cluster without a reload."""
 
 import re
 
@@ -10,7 +10,7 @@ from tests.platform import NewTenant, Platform, tenant_manifest
 
 
 def mark(tab: Tab) -> None:
-    """Set a variable that a reload of the page deletes."""
+    """Set a variable in the page. A reload of the page would delete this variable."""
     tab.page.evaluate("window.isSamePage = true")
 
 

@@ -1,4 +1,4 @@
-"""Login in a browser, on other than loopback addresses."""
+"""The login on the web page, in a browser. The watcher listens on other addresses than loopback."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +16,7 @@ from tests.platform import NewTenant, Platform
 
 @pytest.fixture(scope="module", autouse=True)
 def _open_platform(running_platform: Platform) -> Iterator[None]:
-    """The watcher listens on all addresses."""
+    """Make the watcher listen on all addresses."""
     running_platform.stop()
     running_platform.host = "0.0.0.0"
     running_platform.start("--page")
@@ -31,14 +31,14 @@ def sign_in(tab: Tab, token: str) -> None:
 
 
 def token_with_rights(platform: Platform) -> str:
-    """A token with the right to list tenants."""
+    """A token with the right to list Tenants."""
     kubeconfig = yaml.safe_load(Path(platform.environment["KUBECONFIG"]).read_text())
     token: str = kubeconfig["users"][0]["user"]["token"]
     return token
 
 
 def token_without_rights(platform: Platform) -> str:
-    """A valid token without rights on tenants."""
+    """A valid token without rights on Tenants."""
     body = {
         "apiVersion": "authentication.k8s.io/v1",
         "kind": "TokenRequest",
@@ -73,7 +73,7 @@ def test_a_user_without_rights_sees_why_and_can_sign_out(platform: Platform, tab
     tab.open()
     sign_in(tab, token_without_rights(platform))
     expect(tab.page.get_by_role("heading", name="Cannot show the tenants")).to_be_visible()
-    expect(tab.page.get_by_text("system:serviceaccount:default:default may not list")).to_be_visible()
+    expect(tab.page.get_by_text("system:serviceaccount:default:default cannot list")).to_be_visible()
     expect(tab.page.get_by_role("button", name="Sign out")).to_be_visible()
 
 

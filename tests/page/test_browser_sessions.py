@@ -1,4 +1,4 @@
-"""The AI sessions on a tenant's page, and in the data of the page."""
+"""A tenant's web page and the page's HTTP API show the tenant's AI sessions."""
 
 from collections.abc import Iterator
 
@@ -17,7 +17,10 @@ RESULT = "a confidential result"
 
 @pytest.fixture(scope="module")
 def sessions(running_platform: Platform) -> Iterator[Sessions]:
-    """A session that runs, and one that waits for it. This cluster has no nodes."""
+    """Create a session that runs, and a second session that waits for the first.
+
+    This cluster has no nodes.
+    """
     with shared_tenants(running_platform, tenant_manifest("talkative", maxSessions=1)):
         sessions = sessions_of(running_platform, "talkative")
         sessions.create("runs", model=None)
@@ -58,14 +61,14 @@ def test_tenant_page_shows_its_sessions_and_follows_them(
         "state": state,
     }
     sessions.set_pod_status("runs", phase="Succeeded", containerStatuses=[container])
-    # The page changes without a reload. The ended session moves to the end.
+    # The page is updated without a reload. The session that has ended moves to the end of the table.
     expect(rows.nth(2)).to_contain_text("Completed")
     expect(rows.nth(1)).to_contain_text("Starting")
     assert sessions.status("runs")["results"]["outputData"] == RESULT
     data = page.get(f"/api/tenants/{sessions.tenant}")
     assert [session["name"] for session in data.data["sessions"]] == ["waits", "runs"]
     assert data.data["sessionCount"] == 2
-    # The right to read a Tenant is not the right to read the results of its sessions.
+    # The right to read a Tenant does not include the right to read the results of the tenant's sessions.
     assert RESULT not in data.text
 
 

@@ -1,4 +1,4 @@
-"""The browser of the tests is found automatically, or named by a variable."""
+"""`ensure_browser` finds a browser for the tests. An environment variable can select another browser."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from embedded.errors import SetupFailed
 from embedded.toolchain.browser import VARIABLE, ensure_browser
 
-# Without the cached result of an earlier call.
+# The function without its cache, which could contain the result of an earlier call.
 find_browser = ensure_browser.__wrapped__
 
 

@@ -1,4 +1,4 @@
-"""A tenant's page: its sections, its network diagram, and the notice for an unknown tenant."""
+"""The web page of a tenant: its sections, its network diagram, and the notice for an unknown tenant."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""The theme follows the system until the user selects one."""
+"""The web page uses the system's theme until the user selects a theme."""
 
 from playwright.sync_api import expect
 

@@ -1,4 +1,4 @@
-"""The feed sends each changed row once, and a slow stream delays no other."""
+"""The feed sends each changed row once. A slow stream does not delay other streams."""
 
 import asyncio
 import json
@@ -26,7 +26,7 @@ def row_of(name: str, plan: str) -> TenantRow:
 
 
 class Tenants(dict[str, str]):
-    """Plans by tenant, and the number of computed rows."""
+    """The plan of each tenant. `row_count` is the number of rows that were computed."""
 
     row_count = 0
 
@@ -50,13 +50,13 @@ def feed(tenants: Tenants) -> Iterator[Feed]:
 
 
 async def next_plans(changes: AsyncIterator[Changes]) -> dict[str, str | None]:
-    """The plans in the next changes, by tenant. None for a deleted tenant."""
+    """The plan of each tenant in the next changes. The plan of a deleted tenant is None."""
     rows = await asyncio.wait_for(anext(changes), 30)
     return {name: json.loads(row)["plan"] if row else None for name, row in rows.items()}
 
 
 async def open_stream(feed: Feed) -> tuple[AsyncIterator[Changes], "asyncio.Task[dict[str, str | None]]"]:
-    """Open a stream, and return it with a task for its first changes."""
+    """Open a stream. Returns the stream, and a task that waits for its first changes."""
     changes = feed.changes()
     first = asyncio.create_task(next_plans(changes))
     await asyncio.sleep(0)
@@ -106,11 +106,12 @@ def test_slow_stream_gets_only_the_newest_row_of_each_tenant(feed: Feed, tenants
             feed.mark_changed("a")
             assert await next_of_fast == {"a": f"plan-{number}"}
             next_of_fast = asyncio.create_task(next_plans(fast_stream))
-        # Changes are sent to all streams in order: with this one, both streams have all of the above.
+        # The feed sends changes to all streams in order. When a stream gets this change, it has all changes
+        # above.
         tenants["b"] = "basic"
         feed.mark_changed("b")
         assert await next_of_fast == {"b": "basic"}
-        # The slow stream gets only the newest of the rows that it has missed.
+        # The slow stream has missed several rows of tenant a. It gets only the newest of them.
         assert (await next_plans(slow_stream))["a"] == "plan-4"
 
     asyncio.run(scenario())

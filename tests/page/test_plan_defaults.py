@@ -1,4 +1,4 @@
-"""The settings of the plan on a tenant's page, without the content of extra objects."""
+"""A tenant's web page shows the settings of the tenant's plan, but not the content of extra objects."""
 
 from tenancy.plans import plans_from_text
 from watcher.page.plan_defaults import plan_defaults

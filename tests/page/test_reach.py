@@ -1,4 +1,4 @@
-"""The reachability graph shows the connections that the policies allow."""
+"""The reachability graph shows the connections that the NetworkPolicies allow."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ DNS = "53/UDP, 53/TCP"
 
 
 def desired_network(name: str, **spec: Any) -> tuple[list[Manifest], list[Manifest]]:
-    """The namespaces and policies of a tenant with this spec and the shipped plans."""
+    """The namespaces and the NetworkPolicies of a tenant with this spec and the shipped plans."""
     tenant = tenant_from_manifest({"metadata": {"name": name}, "spec": {"plan": "basic", **spec}})
     manifests = desired_state(tenant, read_plans()).manifests
     namespaces, policies = (
@@ -29,7 +29,7 @@ def graph(name: str, **spec: Any) -> Reachability:
 
 
 def edges(graph: Reachability) -> dict[tuple[str, str], str]:
-    """The open ports, by the labels of source and target."""
+    """The open ports of each edge, keyed by the labels of the source and the target."""
     labels = {node.id: node.label for node in graph.nodes}
     return {(labels[edge.source], labels[edge.target]): edge.ports for edge in graph.edges}
 
@@ -86,7 +86,7 @@ def test_tenant_that_may_reach_every_address_reaches_no_other_tenant() -> None:
     assert edges(network)["tenant-loud", "0.0.0.0/0"] == "all"
     assert edges(network)["tenant-loud", "::/0"] == "all"
     assert not any("other tenants" in pair for pair in edges(network))
-    # No address remains.
+    # The policies allow all addresses.
     assert "anything else outside" not in {node.label for node in network.nodes}
 
 

@@ -1,4 +1,7 @@
-"""The platform's stack serves the page only if it is set, with the rights that the page needs."""
+"""The platform's stack enables the web page only if the setting `page` is true.
+
+The watcher's RBAC rules let it create the reviews that the page needs.
+"""
 
 from tenancy.base.kinds import SUBJECT_ACCESS_REVIEW, TOKEN_REVIEW
 from tenancy.platform.settings import PlatformSettings
@@ -7,7 +10,7 @@ from tenancy.platform.watcher_workload import watcher_workload
 
 
 def arguments(**settings: object) -> list[str]:
-    # All values are text, as from `pulumi config set`.
+    # Values can be text, because `pulumi config set` stores text.
     platform_settings = PlatformSettings.model_validate({"image": "watcher:1", **settings})
     [_, stateful_set] = watcher_workload(platform_settings)
     [container] = stateful_set["spec"]["template"]["spec"]["containers"]

@@ -1,4 +1,4 @@
-"""Each test module has its own cluster, because it installs and removes the platform."""
+"""The tests of this folder share a cluster of their own, because they install and remove the platform."""
 
 import json
 import os
@@ -20,20 +20,20 @@ from tests.platform import Platform
 Kubectl = Callable[..., "subprocess.CompletedProcess[str]"]
 
 IMAGE = "tenancy-watcher:1"
-# The settings that most tests start from: only the image is set.
+# Most tests start with these settings, in which only the image is set.
 IMAGE_ONLY = {"image": IMAGE}
 
 
 @dataclass
 class PlatformStack:
-    """The stack `platform` of a cluster."""
+    """The Pulumi stack `platform` of a cluster."""
 
     platform: Platform
-    # The settings of the newest `up`; None: nothing is installed.
+    # The settings of the newest `pulumi up`, or None if the platform is not installed.
     settings: dict[str, str] | None = None
 
     def up(self, **settings: str) -> str:
-        """Run `pulumi up` with only these settings. Returns its standard output."""
+        """Run `pulumi up` with exactly these settings. Returns its standard output."""
         self.settings = None
         config = [f"--config={name}={value}" for name, value in settings.items()]
         completed = self.platform.pulumi("platform", "up", "--yes", "--skip-preview", *config)
@@ -49,9 +49,9 @@ class PlatformStack:
         return completed.returncode, completed.stdout + completed.stderr
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[PlatformStack]:
-    """An empty cluster, and a stack without updates. Tests of the module share both."""
+    """An empty cluster, and a stack without updates. All tests of this folder share both."""
     folder = tmp_path_factory.mktemp("platform-stack")
     with ControlPlane(tools, folder / "plane", is_throw_away=True) as plane:
         platform = Platform.not_installed(plane.kubeconfig, path_with(tools), folder)
@@ -64,7 +64,10 @@ def empty(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture
 def deployed(empty: PlatformStack) -> PlatformStack:
-    """The platform with only the image set, whatever the previous test did."""
+    """The installed platform.
+
+    Only the setting for the image is set, even if the previous test has set others.
+    """
     if empty.settings != IMAGE_ONLY:
         empty.up(**IMAGE_ONLY)
     return empty
@@ -72,7 +75,7 @@ def deployed(empty: PlatformStack) -> PlatformStack:
 
 @pytest.fixture
 def installed(deployed: PlatformStack) -> PlatformStack:
-    """The same, with a watcher that runs as its pod would."""
+    """The platform of `deployed`, with a running watcher. The watcher runs as in its pod."""
     if deployed.platform.process is None:
         start_as_pod(deployed.platform)
     return deployed
@@ -98,7 +101,10 @@ def kubectl(empty: PlatformStack) -> Kubectl:
 
 
 def start_as_pod(platform: Platform) -> None:
-    """Start the watcher with the installed ServiceAccount and arguments, but local addresses and files."""
+    """Start the watcher with the ServiceAccount and the arguments of its pod.
+
+    Addresses and files are local.
+    """
     platform.write_watcher_kubeconfig()
     _, stateful_set = watcher_workload(PlatformSettings(image=IMAGE))
     live_stateful_set = live(platform, stateful_set)
@@ -110,13 +116,13 @@ def start_as_pod(platform: Platform) -> None:
 
 
 def live(platform: Platform, manifest: Manifest) -> Manifest | None:
-    """The live object of this manifest, or None."""
+    """The live object with the kind and name of this manifest, or None."""
     metadata = manifest["metadata"]
     return platform.admin.get(kind_of(manifest), metadata["name"], metadata.get("namespace", ""))
 
 
 def uids(platform: Platform, manifests: list[Manifest]) -> dict[str, str]:
-    """The UIDs of the live objects of these manifests, without those that are being deleted."""
+    """The UIDs of the live objects for these manifests. Objects that are being deleted are left out."""
     return {
         str(object_key(manifest)): live_object["metadata"]["uid"]
         for manifest in manifests

@@ -1,4 +1,4 @@
-"""`pulumi destroy` of the platform fails while Tenants exist, and then changes nothing."""
+"""While Tenants exist, `pulumi destroy` of the platform fails and changes nothing."""
 
 import pytest
 
@@ -18,15 +18,19 @@ TENANT_CRDS = ("tenants.platform.ai", "tenants.kleff.kleff.io")
 
 
 def refusals(platform: Platform) -> list[str]:
-    """For each of the two CRDs, the error message of its deletion; empty if it can be deleted."""
+    """The error messages of requests that delete the two CRDs.
+
+    A message is empty if the CRD can be deleted.
+    """
     administrator = Person.named(platform.admin_kubeconfig, "root", "system:masters")
     return [administrator.refusal(delete(CRD, name)) for name in TENANT_CRDS]
 
 
 def await_guard(platform: Platform, tenant: str) -> None:
-    """Wait until the message of a rejected deletion names the tenant.
+    """Wait until the API server rejects the deletion of both CRDs with a message that names the tenant.
 
-    The API server needs a while to read a new CRD. Until then it rejects the deletion with another message.
+    The API server needs some time to read a new CRD. Until then, it rejects the deletion with another
+    message.
     """
 
     def is_refused() -> bool:
@@ -36,7 +40,10 @@ def await_guard(platform: Platform, tenant: str) -> None:
 
 
 def expect_refused_destroy(stack: PlatformStack, manifest: Manifest) -> None:
-    """With this tenant, destroy fails, and the watcher still reconciles the tenant afterwards."""
+    """Check that `pulumi destroy` fails while this tenant exists.
+
+    Afterwards, the watcher must still reconcile the tenant.
+    """
     platform, name = stack.platform, manifest["metadata"]["name"]
     await_guard(platform, name)
     before = uids(platform, MANIFESTS)
@@ -50,7 +57,7 @@ def expect_refused_destroy(stack: PlatformStack, manifest: Manifest) -> None:
 
 
 def expect_crds_stay(platform: Platform, kubectl: Kubectl, tenant: str) -> None:
-    """A request for one of the CRDs, or for a collection of CRDs, deletes neither."""
+    """Check that the CRDs cannot be deleted, neither one at a time nor as a collection."""
     for name in TENANT_CRDS:
         with pytest.raises(ClusterError, match=f"Tenant {tenant} still exists"):
             platform.admin.delete(CRD, name)
@@ -66,7 +73,7 @@ def test_destroy_is_refused_with_a_tenant_of_either_group_and_takes_all_without_
     first, second = (tenant_manifest("stays"), tenant_manifest("stays-too", "kleff.kleff.io"))
     platform.apply(first)
     platform.await_active(first)
-    # The deletion is rejected even if the API server has not read the new CRDs yet.
+    # The API server rejects the deletion even if it has not read the new CRDs yet.
     assert refusals(platform)[0]
     expect_refused_destroy(installed, first)
     expect_crds_stay(platform, kubectl, "stays")
@@ -103,7 +110,7 @@ def test_allowed_destroy_leaves_the_tenants_namespaces_as_they_are(installed: Pl
     assert uids(platform, MANIFESTS) == {}
     assert {key: live["metadata"]["uid"] for key, live in platform.objects("left").items()} == before
 
-    # After the platform is installed again, the same tenant needs no changes.
+    # After a new installation of the platform, the same tenant needs no changes.
     installed.up(**IMAGE_ONLY)
     platform.stop()
     start_as_pod(platform)

@@ -1,4 +1,4 @@
-"""`pulumi up --stack platform` on an empty cluster installs every object according to the settings."""
+"""On an empty cluster, `pulumi up --stack platform` installs every object according to the settings."""
 
 from cluster.served_kinds import is_served
 from tenancy.base.kinds import CONFIG_MAP, CRD, NAMESPACE, kind_of
@@ -142,7 +142,8 @@ def test_objects_of_other_projects_come_with_their_crds_and_break_nothing_when_t
 
 def test_pod_is_accepted_under_restricted_pod_security(deployed: PlatformStack, kubectl: Kubectl) -> None:
     template = stateful_set(deployed.platform)["spec"]["template"]
-    # The StatefulSet controller adds the volume of the claim; the probe pod needs a substitute.
+    # The StatefulSet controller would add the volume of the claim. The pod of this test uses an emptyDir
+    # instead.
     volumes = [*template["spec"]["volumes"], {"name": "state", "emptyDir": {}}]
     pod = {**template["spec"], "volumes": volumes}
 
@@ -160,7 +161,8 @@ def test_pod_is_accepted_under_restricted_pod_security(deployed: PlatformStack, 
 def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) -> None:
     platform = deployed.platform
     before, crds_before = uids(platform, [STATEFUL_SET]), uids(platform, crds())
-    # The claim templates of a StatefulSet are immutable, so a larger volume replaces it.
+    # The claim templates of a StatefulSet are immutable. So Pulumi replaces the StatefulSet for a larger
+    # volume.
     deployed.up(**IMAGE_ONLY, storage="5Gi", egressPorts="[8443]")
     claim = stateful_set(platform)["spec"]["volumeClaimTemplates"][0]["spec"]
     assert claim["resources"]["requests"]["storage"] == "5Gi"
@@ -172,7 +174,7 @@ def test_settings_change_the_workload_and_touch_no_crd(deployed: PlatformStack) 
     assert policy is not None
     assert [port["port"] for port in policy["spec"]["egress"][0]["ports"]] == [8443]
 
-    # Without an image, no watcher is deployed.
+    # Without an image, the stack deploys no watcher.
     deployed.up()
     assert live(platform, STATEFUL_SET) is None
     account = {"apiVersion": "v1", "kind": "ServiceAccount"}

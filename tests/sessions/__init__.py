@@ -1,1 +1,4 @@
-"""A package, so that its fixtures can end with its last test: a cluster costs CPU even when idle."""
+"""This folder is a package, so that package-scoped fixtures end after its last test.
+
+Even an idle cluster uses CPU.
+"""

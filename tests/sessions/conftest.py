@@ -1,5 +1,7 @@
-"""Fixtures of the session tests: their own cluster with nodes, plans whose models define how pods end, and a
-shared tenant."""
+"""Fixtures for the tests of sessions: a cluster with simulated nodes, plans, and a shared tenant.
+
+The models in the plans define how the pod of a session ends.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +50,7 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform, plans_file: Path) -> Platform:
-    """The platform with a running watcher and the original plans, whatever the previous test did."""
+    """The platform with a running watcher. The original plans are in force."""
     if running_platform.process is None or running_platform.process.poll() is not None:
         plans_file.write_text(yaml.safe_dump(PLANS))
         start_watcher(running_platform, plans_file)
@@ -58,9 +60,10 @@ def platform(running_platform: Platform, plans_file: Path) -> Platform:
 
 @pytest.fixture
 def new_tenant(platform: Platform) -> Iterator[NewTenant]:
-    """A function that creates a tenant and waits until it is Active. The tenants are deleted after the test.
+    """A function that creates a Tenant and waits until it is Active.
 
-    No preview checks them for changes: it takes longer than the test. The shared tenant is checked.
+    After the test, the fixture deletes the Tenants. It does not run a preview for them, because a preview
+    takes longer than the test. For the shared tenant, a preview runs.
     """
     manifests: list[Manifest] = []
 
@@ -78,7 +81,10 @@ def new_tenant(platform: Platform) -> Iterator[NewTenant]:
 
 @pytest.fixture(scope="package")
 def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
-    """The sessions of the shared tenant. In the end, sessions must not have changed anything of its stack."""
+    """The sessions of the shared tenant.
+
+    After the last test, the fixture checks that the tenant's stack is up to date.
+    """
     running_platform.apply(SHARED_TENANT)
     running_platform.await_active(SHARED_TENANT)
     yield sessions_of(running_platform, SHARED_TENANT["metadata"]["name"])
@@ -87,7 +93,10 @@ def shared_sessions(running_platform: Platform) -> Iterator[Sessions]:
 
 @pytest.fixture
 def sessions(platform: Platform, shared_sessions: Sessions) -> Iterator[Sessions]:
-    """The sessions of the shared tenant: none at the start of the test, and none after it."""
+    """The sessions of the shared tenant. There are no sessions at the start of the test.
+
+    After the test, the fixture deletes all sessions.
+    """
     platform.await_active(SHARED_TENANT)
     yield shared_sessions
     shared_sessions.clear()

@@ -1,4 +1,4 @@
-"""A kubelet that only serves logs, because KWOK serves none."""
+"""A simulated kubelet that only serves the log of a container. KWOK serves no logs."""
 
 import ssl
 import threading
@@ -17,7 +17,7 @@ NODE_NAME = "log-node"
 
 
 class Kubelet(ThreadingHTTPServer):
-    """Serves the lines of one log, also to clients that follow it."""
+    """Serves the lines of one log. A client can follow the log."""
 
     daemon_threads = True
 
@@ -35,7 +35,10 @@ class Kubelet(ThreadingHTTPServer):
             self.changed.notify_all()
 
     def read(self, start: int, is_followed: bool) -> tuple[list[bytes], bool]:
-        """The lines from the index `start`, and whether no more follow. If followed, wait for a line."""
+        """The lines from index `start`, and whether these are the last lines.
+
+        If the log is followed, wait for a new line.
+        """
         with self.changed:
             self.changed.wait_for(lambda: len(self.lines) > start or self.has_ended or not is_followed)
             return self.lines[start:], self.has_ended or not is_followed
@@ -68,7 +71,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def kubelet_of(sessions: Sessions, certificates: Path) -> Iterator[Kubelet]:
-    """A node with a kubelet. KWOK does not manage it, and the scheduler does not use it."""
+    """Create a node with a simulated kubelet.
+
+    KWOK does not manage this node, and the scheduler does not use it.
+    """
     admin, server = sessions.platform.admin, Kubelet()
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificates / "apiserver.crt", certificates / "apiserver.key")
@@ -85,7 +91,7 @@ def kubelet_of(sessions: Sessions, certificates: Path) -> Iterator[Kubelet]:
         yield server
     finally:
         for pod in sessions.pods():
-            # Without a kubelet, the pod would not be deleted before the end of its grace period.
+            # Delete the pod without a grace period, because no kubelet would end it during the grace period.
             path = POD.path(sessions.namespace, pod["metadata"]["name"])
             admin._transport.request("DELETE", path, {"gracePeriodSeconds": "0"})
         admin.delete(NODE, NODE_NAME)
@@ -94,7 +100,7 @@ def kubelet_of(sessions: Sessions, certificates: Path) -> Iterator[Kubelet]:
 
 
 def bind_pod(sessions: Sessions, name: str) -> None:
-    """Assign the pod of a session to the node."""
+    """Assign the pod of a session to the node with the simulated kubelet."""
     (pod,) = sessions.pods(name)
     metadata = {"name": pod["metadata"]["name"], "namespace": sessions.namespace}
     bindings = Kind(POD.api_version, "Binding", f"pods/{metadata['name']}/binding")

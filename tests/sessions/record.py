@@ -1,4 +1,4 @@
-"""Records every change of the Jobs and pods of sessions, in order."""
+"""Records all changes of the Jobs and pods of sessions, in order."""
 
 import threading
 from collections import Counter, defaultdict
@@ -12,7 +12,7 @@ from tenancy.sessions.phase import is_finished, is_pod_done
 
 
 class Record(threading.Thread):
-    """Records the changes of one kind by a single watch, in which the API server omits no change."""
+    """Records all changes of one kind with a single watch, so that no change is missing."""
 
     def __init__(self, cluster: Cluster, kind: Kind) -> None:
         super().__init__(daemon=True)
@@ -20,8 +20,9 @@ class Record(threading.Thread):
         self._kind = kind
         self._version = cluster.list(kind, SESSION_LABEL)[1]
         self._active: defaultdict[str, set[str]] = defaultdict(set)
-        # By namespace, because sessions of other tests may still be terminating: the highest number of active
-        # objects, the number of finished ones, and the names of sessions in the order of their start.
+        # Keyed by namespace, because sessions of other tests may still be ending in other namespaces. The
+        # values are the highest number of active objects, the number of finished objects, and the names of
+        # the sessions in start order.
         self.peaks: Counter[str] = Counter()
         self.finished_counts: Counter[str] = Counter()
         self.started: defaultdict[str, list[str]] = defaultdict(list)
@@ -51,7 +52,7 @@ class Record(threading.Thread):
 
 
 def records(cluster: Cluster) -> tuple[Record, Record]:
-    """A record of the Jobs and one of the pods, from now on."""
+    """Start a record of the Jobs and a record of the pods."""
     return Record(cluster, JOB), Record(cluster, POD)
 
 

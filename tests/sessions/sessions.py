@@ -1,6 +1,6 @@
-"""Creates and reads sessions as users do, in a cluster where pods run.
+"""Creates and reads sessions like a user, in a cluster whose pods run.
 
-The model of a session defines how its pod ends: see MODELS.
+The model of a session defines how the session's pod ends, see MODELS.
 """
 
 import json
@@ -34,7 +34,7 @@ _HARD: Final = {"cpu": "8", "memory": "32Gi", "limits.cpu": "8", "limits.memory"
 PLANS: Final[Manifest] = {
     "plans": {
         "basic": {"maxNamespaces": 5, "quotas": [{"name": "compute", "hard": _HARD}], "limits": {}},
-        # Allows two sessions with the default resources.
+        # The quota is enough for two sessions with the default resources.
         "tight": {
             "maxNamespaces": 5,
             "quotas": [{"name": "compute", "hard": {**_HARD, "cpu": "1"}}],
@@ -43,7 +43,7 @@ PLANS: Final[Manifest] = {
     },
     "sessions": {"types": TYPES, "models": MODELS},
 }
-# The tenant that tests share.
+# The tenant that several tests share.
 SHARED_TENANT: Final = tenant_manifest(
     "home",
     adminUsers=["alice"],
@@ -101,7 +101,10 @@ class Sessions:
         return self.platform.admin.list(POD, selector, namespace=self.namespace)[0]
 
     def await_phase(self, name: str, phase: str, reason: str | None = None) -> Manifest:
-        """Wait until the session has this phase, and this reason if one is given. Returns its status."""
+        """Wait until the session has this phase and, if `reason` is set, this reason.
+
+        Returns the session's status.
+        """
 
         def matching_status() -> Manifest | None:
             status = self.status(name)
@@ -111,7 +114,10 @@ class Sessions:
         return eventually(matching_status, f"session {name} is {phase} ({reason}); is {self.status(name)}")
 
     def set_limit(self, limit: int | None) -> None:
-        """Set maxSessions of the shared tenant and wait until it is applied. None: the value of the plan."""
+        """Set `maxSessions` of the shared tenant, and wait until the spec is applied.
+
+        With None, use the plan's value.
+        """
         assert self.tenant == SHARED_TENANT["metadata"]["name"]
         override = {} if limit is None else {"maxSessions": limit}
         manifest = {**SHARED_TENANT, "spec": {**SHARED_TENANT["spec"], **override}}
@@ -119,40 +125,46 @@ class Sessions:
         self.platform.await_active(manifest)
 
     def clear(self) -> None:
-        """Delete all sessions and wait until their Jobs and pods are gone."""
+        """Delete all sessions. Waits until their Jobs and pods no longer exist."""
         for name in self.all():
             self.delete(name)
         eventually(lambda: not self.pods() and not self.jobs(), f"nothing is left in {self.namespace}")
 
     def finish(self, name: str, outcome: str = "complete") -> None:
-        """Let the pod of an `endless` session end with this outcome."""
+        """End the pod of a session with the model `endless`. The pod gets this outcome."""
         (pod,) = self.pods(name)
         change = {"metadata": {"annotations": {OUTCOME: outcome}}}
         self.platform.admin.patch(POD, pod["metadata"]["name"], change, namespace=self.namespace)
 
     def set_pod_status(self, name: str, **status: Any) -> None:
-        """Write the status of a session's pod, in a cluster without KWOK."""
+        """Write the status of a session's pod.
+
+        In a cluster without KWOK, no other program writes this status.
+        """
         (pod,) = eventually(lambda: self.pods(name), f"session {name} has a pod")
         change, pod_name = {"status": status}, pod["metadata"]["name"]
         self.platform.admin.patch(POD, pod_name, change, namespace=self.namespace, subresource="status")
 
 
 def sessions_of(platform: Platform, tenant: str, name: str | None = None) -> Sessions:
-    """The sessions of an Active tenant. Creates the ServiceAccount that pods in the namespace need."""
+    """The sessions in a namespace of an Active tenant.
+
+    Creates the ServiceAccount that pods in the namespace need.
+    """
     namespace = namespace_name(tenant, name)
     account = {"name": "default", "namespace": namespace}
-    # Kubernetes would create it too, but later.
+    # Kubernetes would create the ServiceAccount too, but later.
     platform.admin.apply({"apiVersion": "v1", "kind": SERVICE_ACCOUNT.kind, "metadata": account})
     return Sessions(platform, tenant, namespace)
 
 
 def start_watcher(platform: Platform, plans_file: Path) -> None:
-    """Start the watcher with a short retry, so that tests do not wait long."""
+    """Start the watcher with a short retry period for sessions, so that tests do not wait long."""
     platform.start("--plans", str(plans_file), "--session-retry", "0.5")
 
 
 def set_plans(platform: Platform, file: Path, plans: Manifest) -> None:
-    """Write the plans file and wait until the watcher uses it."""
+    """Write the plans file, and wait until the plans are in force."""
 
     def change_count() -> int:
         return sum(1 for line in platform.log() if line["message"] == "plans in force")

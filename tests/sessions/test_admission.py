@@ -1,4 +1,4 @@
-"""A session must name the tenant that owns its namespace."""
+"""The API server accepts an AISession only if `tenantRef` is the tenant that owns the session's namespace."""
 
 import pytest
 

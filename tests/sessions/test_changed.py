@@ -1,4 +1,4 @@
-"""A status is not written if the session has been recreated or its spec has changed."""
+"""The watcher does not write the status of a session that was recreated or whose spec has changed."""
 
 import pytest
 
@@ -14,7 +14,7 @@ STATUS = AISessionStatus(phase=SessionPhase.FAILED, reason="Decided")
 
 @pytest.fixture
 def live(sessions: Sessions) -> LiveSessions:
-    """The view of a second watcher, in a tenant that starts no sessions."""
+    """The sessions as a second watcher reads them. The tenant's limit is 0, so no session starts."""
     sessions.set_limit(0)
     namespaces = Informer(sessions.platform.admin, NAMESPACE, lambda _before, _after: None)
     return LiveSessions(sessions.platform.admin, namespaces, lambda _tenant: None)

@@ -1,4 +1,4 @@
-"""The rights that `tenancy sessions` needs, and the log of a session whose pod a kubelet runs."""
+"""The rights that `tenancy sessions` needs, and the log of a session."""
 
 import subprocess
 import sys
@@ -25,13 +25,13 @@ ACCESS = [
     {"kind": "ServiceAccount", "name": name, "namespace": "default", "role": role}
     for name, role in ACCOUNTS.items()
 ]
-# No node has this label, so pods of the tenant are not scheduled.
+# No node has this label. So the scheduler assigns no pod of this tenant to a node.
 VISIBLE = tenant_manifest("visible", access=ACCESS, nodeSelector={"pool": "none"})
 
 
 @pytest.fixture(scope="module")
 def visible(running_platform: Platform) -> Iterator[Sessions]:
-    """The sessions of a tenant whose pods wait for a node."""
+    """The sessions of a tenant whose pods are assigned to no node."""
     running_platform.apply(VISIBLE)
     running_platform.await_active(VISIBLE)
     yield sessions_of(running_platform, "visible")
@@ -45,7 +45,7 @@ def waiting(platform: Platform, visible: Sessions) -> Iterator[Sessions]:  # noq
 
 
 def kubeconfig_of(platform: Platform, account: str, folder: Path, *rules: Manifest) -> str:
-    """The path of a kubeconfig of a ServiceAccount with these rights in all namespaces."""
+    """The path of a kubeconfig for a ServiceAccount that has these rights in all namespaces."""
     path = folder / f"{account}.kubeconfig"
     return str(service_account_kubeconfig(platform.admin_kubeconfig, path, account, *rules))
 
@@ -68,7 +68,7 @@ def test_logs_are_printed_and_followed_until_the_end(
         eventually(lambda: tenancy(*logs).returncode == 0, lambda: str(tenancy(*logs)))
         assert kubelet.paths[-1].endswith("/session")
         assert tenancy(*logs, KUBECONFIG=seer).stdout == "one\n\x1b[2Jtwo\n"
-        # A terminal gets no control characters.
+        # On a terminal, control characters are escaped.
         assert tenancy(*logs, FORCE_COLOR="1", TERM="xterm").stdout == "one\n\\u001b[2Jtwo\n"
         environment = {**waiting.platform.environment, "KUBECONFIG": str(waiting.platform.admin_kubeconfig)}
         with subprocess.Popen(
@@ -76,7 +76,7 @@ def test_logs_are_printed_and_followed_until_the_end(
         ) as followed:
             assert followed.stdout is not None
             assert followed.stdout.readline() == b"one\n"
-            # In a pipe, the log is unchanged.
+            # In a pipe, the log is not changed.
             assert followed.stdout.readline() == b"\x1b[2Jtwo\n"
             kubelet.write(b"three \xff\n", is_end=True)
             assert followed.stdout.read() == b"three \xff\n"
@@ -95,7 +95,7 @@ def test_roles_of_tenants_allow_the_commands(
     )
     assert "seen" in tenancy("sessions", "-n", waiting.namespace, KUBECONFIG=seer).stdout.split()
     assert "Unschedulable" in tenancy("sessions", "show", *name, KUBECONFIG=seer).stdout
-    # A viewer cannot list the sessions of other namespaces, and cannot cancel.
+    # A viewer cannot list sessions in other namespaces, and cannot cancel sessions.
     result = tenancy("sessions", KUBECONFIG=seer)
     assert result.returncode == 1
     assert (
@@ -154,7 +154,7 @@ def test_show_of_a_tenant_says_which_right_on_sessions_is_missing(
 
 
 def grant(platform: Platform, namespace: str, rules: list[Manifest]) -> None:
-    """Give the account `outsider` these rights in the namespace."""
+    """Grant the account `outsider` these rights in the namespace."""
     metadata = {"name": "outsider", "namespace": namespace}
     role = {"apiGroup": API_GROUP, "kind": "Role", "name": "outsider"}
     subjects = [{"kind": "ServiceAccount", "name": "outsider", "namespace": "default"}]

@@ -1,4 +1,7 @@
-"""The plans file defines the types and models of sessions, and changes take effect while the watcher runs."""
+"""The plans file defines the types and models of sessions.
+
+Changes of the plans file take effect while the watcher is running.
+"""
 
 from pathlib import Path
 

@@ -1,4 +1,7 @@
-"""Deleting a session deletes its Job. Deleting a tenant deletes its sessions before its namespaces."""
+"""If a session is deleted, its Job is deleted.
+
+If a tenant is deleted, its sessions are deleted before its namespaces.
+"""
 
 from tenancy.base.kinds import JOB, POD, Kind
 from tenancy.base.manifest import Manifest, is_deleting
@@ -27,7 +30,7 @@ def test_next_session_waits_for_the_pod_of_a_deleted_one(sessions: Sessions) -> 
     sessions.create("dying", "endless")
     sessions.await_phase("dying", "Running")
     (pod,) = sessions.pods("dying")
-    # The finalizer simulates a container that takes long to stop.
+    # The finalizer simulates a container that needs a long time to stop.
     set_finalizers(sessions, POD, pod["metadata"]["name"], ["test.example/hold"])
     sessions.delete("dying")
     eventually(lambda: sessions.job("dying") is None, "its Job is gone")
@@ -53,11 +56,13 @@ def test_deleted_tenant_ends_its_sessions_before_its_stack(platform: Platform, n
         sessions.create(name, "endless")
     for name in ("one", "two", "three"):
         sessions.await_phase(name, "Running")
-    # The watcher does not wait for a Job that a user has created with the label and the owner of a session.
+    # A user has created a Job with the label and the owner of a session. The watcher does not wait for this
+    # Job.
     job = sessions.job("two")
     assert job is not None
     set_finalizers(sessions, JOB, create_forged(sessions, job), ["test.example/keep"])
-    # The finalizer simulates a pod that takes long to stop. Until then, nothing is destroyed.
+    # The finalizer simulates a pod that needs a long time to stop. The stack is not destroyed before the pod
+    # stops.
     (pod,) = sessions.pods("one")
     set_finalizers(sessions, POD, pod["metadata"]["name"], ["test.example/hold"])
     platform.delete(manifest)
@@ -107,6 +112,6 @@ def create_forged(sessions: Sessions, job: Manifest) -> str:
 
 
 def ready_message(platform: Platform, manifest: Manifest) -> str:
-    """The message of the tenant's Ready condition."""
+    """The message of the Tenant's Ready condition."""
     conditions = ((platform.tenant(manifest) or {}).get("status") or {}).get("conditions") or ()
     return next((str(entry["message"]) for entry in conditions if entry["type"] == "Ready"), "")

@@ -1,4 +1,4 @@
-"""The Events of a session, and the selected model in its status."""
+"""The watcher writes Events about a session, and writes the selected model to the session's status."""
 
 from collections import Counter
 from pathlib import Path
@@ -10,10 +10,10 @@ from tests.waiting import eventually
 
 
 def events_of(sessions: Sessions, name: str) -> list[tuple[str, str, str]]:
-    """Type, reason and message of each Event about the session, oldest first."""
+    """The type, reason and message of each Event about the session, oldest first."""
     fields = f"involvedObject.kind={AISESSION.kind},involvedObject.name={name}"
     events = sessions.platform.admin.list(EVENT, namespace=sessions.namespace, fields=fields)[0]
-    # The name of an Event ends with the time of its creation.
+    # The name of an Event ends with its creation time.
     events.sort(key=lambda event: str(event["metadata"]["name"]))
     return [(event["type"], event["reason"], event["message"]) for event in events]
 

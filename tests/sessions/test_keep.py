@@ -1,4 +1,4 @@
-"""Finished sessions are deleted with their results after `keepDays`."""
+"""After `keepDays`, the watcher deletes finished sessions with their results."""
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The phases of a session, from its creation to its end, with pods that run."""
+"""The phases of a session from its creation to its end. The pods run on simulated nodes."""
 
 import pytest
 
@@ -97,7 +97,7 @@ def test_session_whose_pod_is_deleted_fails_and_is_not_run_again(sessions: Sessi
         lambda: jobs.started[sessions.namespace] and pods.started[sessions.namespace],
         "both records have an entry",
     )
-    # A failed Job creates no second pod.
+    # If its pod fails, the Job does not create a second pod.
     assert jobs.started[sessions.namespace] == pods.started[sessions.namespace] == ["shot"]
 
 
@@ -108,7 +108,7 @@ def test_session_that_no_node_takes_says_so_until_its_timeout(
     sessions = sessions_of(platform, "nowhere")
     sessions.create("lost", timeout="1h")
     assert "nodes" in sessions.await_phase("lost", "Pending", "Unschedulable")["message"]
-    # Shorten the deadline, because the test cannot wait for an hour.
+    # Shorten the deadline of the Job. Otherwise, the test would have to wait for an hour.
     short_deadline = {"spec": {"activeDeadlineSeconds": 1}}
     platform.admin.patch(JOB, "aisession-lost", short_deadline, namespace=sessions.namespace)
     status = sessions.await_phase("lost", "Terminated", "DeadlineExceeded")

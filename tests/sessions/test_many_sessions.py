@@ -1,5 +1,7 @@
-"""Many sessions of many tenants, with a crash of the watcher: each session runs once and ends as expected,
-and no tenant ever exceeds its limit."""
+"""Many tenants run many sessions, and the watcher crashes. Each session runs once and ends as expected.
+
+At no time does a tenant run more sessions than its limit.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +18,7 @@ LIMIT = 3
 
 @pytest.fixture
 def crowd(platform: Platform, request: pytest.FixtureRequest) -> Iterator[list[Sessions]]:
-    """The sessions of as many tenants as the parameter says."""
+    """The sessions of each tenant. The parameter of the fixture is the number of tenants."""
     manifests = [tenant_manifest(f"crowd-{number}") for number in range(request.param)]
     for manifest in manifests:
         platform.apply(manifest)
@@ -36,9 +38,9 @@ def test_sessions_of_many_tenants_end_as_they_should(
     platform: Platform, crowd: list[Sessions], session_count: int, plans_file: Path
 ) -> None:
     names = [f"s{number:02}" for number in range(session_count)]
-    # These sessions run until the test ends them, so that the crash cannot come after all have finished.
+    # These sessions run until the test ends them. So not all sessions have finished before the crash.
     held = names[session_count // 2 : session_count // 2 + LIMIT]
-    # Every fourth session fails.
+    # Every fourth session must fail.
     outcomes = {name: "Failed" if number % 4 == 3 else "Completed" for number, name in enumerate(names)}
     jobs, pods = records(platform.admin)
     for name in names:
@@ -71,7 +73,7 @@ def test_sessions_of_many_tenants_end_as_they_should(
     for sessions in crowd:
         for record in (jobs, pods):
             assert record.peaks[sessions.namespace] == LIMIT
-            # Each session started once. The Jobs were created oldest session first.
+            # Each session was started once. The Jobs were created in the order of the sessions, oldest first.
             assert sorted(record.started[sessions.namespace]) == names
         assert jobs.started[sessions.namespace] == names
         for session in sessions.all().values():

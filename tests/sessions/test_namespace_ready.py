@@ -1,4 +1,7 @@
-"""Sessions run only in isolated namespaces, and a wrong status of a Job does not raise the limit."""
+"""Sessions run only in isolated namespaces.
+
+A wrong status of a Job does not let more sessions run than the limit.
+"""
 
 from tenancy.base.kinds import JOB, POD, Kind
 from tenancy.base.manifest import Manifest
@@ -10,7 +13,7 @@ CLUSTER_ROLE = Kind("rbac.authorization.k8s.io/v1", "ClusterRole", "clusterroles
 
 
 def without_network_policies(rules: list[Manifest]) -> list[Manifest]:
-    """The watcher's rules without the right to write NetworkPolicies."""
+    """The watcher's RBAC rules without the right to write NetworkPolicies."""
     return [
         {**rule, "verbs": ["get", "list", "watch"]} if "networkpolicies" in rule["resources"] else rule
         for rule in rules
@@ -32,7 +35,7 @@ def test_no_session_runs_in_a_namespace_before_it_is_isolated(platform: Platform
         assert sessions.job("early") is None
     finally:
         platform.admin.patch(CLUSTER_ROLE, WATCHER, {"rules": role["rules"]})
-    # A new spec is applied at once, without the backoff after the failure.
+    # After the failure, the watcher waits before it retries. It applies a new spec immediately.
     platform.apply({**manifest, "spec": {"displayName": "Rising"}})
     platform.await_active(manifest)
     sessions.await_phase("early", "Completed")
@@ -40,9 +43,9 @@ def test_no_session_runs_in_a_namespace_before_it_is_isolated(platform: Platform
 
 
 def forge_completion(sessions: Sessions, name: str, time: str) -> None:
-    """Set the status of the session's Job to complete while its pod runs.
+    """Write a status to the session's Job that says it is complete. Its pod is still running.
 
-    Only cluster administrators can do so (`tests/admission/test_quota_evasion.py`).
+    Only cluster administrators can write this status (`tests/admission/test_quota_evasion.py`).
     """
     conditions = [
         {"type": kind, "status": "True", "lastTransitionTime": time}
@@ -65,7 +68,7 @@ def forge_completion(sessions: Sessions, name: str, time: str) -> None:
 def test_invalid_time_does_not_block_other_sessions(sessions: Sessions) -> None:
     sessions.create("endless", "endless")
     sessions.await_phase("endless", "Running")
-    # In UTC, this time is in the year 10000.
+    # Converted to UTC, this time is in the year 10000, which is invalid.
     forge_completion(sessions, "endless", "9999-12-31T23:59:59-23:00")
     sessions.create("other")
     sessions.await_phase("other", "Completed")

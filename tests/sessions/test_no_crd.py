@@ -1,4 +1,4 @@
-"""Without the CRD of AISessions, tenants are reconciled. Sessions run once the CRD exists."""
+"""Without the CRD of AISessions, the watcher reconciles tenants. When the CRD exists, sessions run."""
 
 from pathlib import Path
 

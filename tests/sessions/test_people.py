@@ -1,4 +1,4 @@
-"""The rights of a tenant's users on sessions, and the objects that they cannot forge."""
+"""The rights of a tenant's users on sessions. The users cannot forge a session's status or Job."""
 
 from collections.abc import Callable
 from typing import Any
@@ -18,7 +18,10 @@ PersonNamed = Callable[[str], Person]
 
 @pytest.fixture
 def person(platform: Platform) -> PersonNamed:
-    """A function from user name to client: alice is an admin, oscar an operator, vera a viewer."""
+    """A function that returns a client for a user name.
+
+    alice is an admin, oscar an operator, and vera a viewer.
+    """
     return lambda name: Person.named(platform.admin_kubeconfig, name)
 
 
@@ -32,7 +35,7 @@ def new_session(sessions: Sessions) -> Attempt:
 
 
 def job_spec() -> Manifest:
-    """The spec of a suspended Job that the tenant's policies admit."""
+    """The spec of a suspended Job that the admission policies accept."""
     contexts = {"runAsNonRoot": True, "runAsUser": 1000, "seccompProfile": {"type": "RuntimeDefault"}}
     amounts = {"cpu": "10m", "memory": "16Mi"}
     container = {
@@ -65,13 +68,16 @@ def test_only_the_platform_writes_the_status(sessions: Sessions, person: PersonN
     merge = "application/merge-patch+json"
     message = person("alice").refusal(Attempt("PATCH", f"{path}/status", body, merge))
     assert "cannot patch resource" in message
-    # Without the subresource, the API server ignores changes of the status.
+    # A request without the subresource `status` cannot change the status. The API server ignores the change.
     person("alice").do(Attempt("PATCH", path, body, merge))
     assert sessions.status("honest")["phase"] == "Pending"
 
 
 def test_job_of_a_user_is_not_a_sessions_job(sessions: Sessions, person: PersonNamed) -> None:
-    """A cluster administrator creates it. It neither starts the session nor counts towards the limit."""
+    """A cluster administrator creates a Job that looks like the session's Job.
+
+    The Job does not start the session, and does not count towards the limit.
+    """
     alice = person("alice")
     sessions.set_limit(0)
     uid = sessions.create("queued")["metadata"]["uid"]
@@ -99,7 +105,8 @@ def test_job_of_a_session_keeps_its_tenant(sessions: Sessions, person: PersonNam
     orphaned = {"metadata": {"ownerReferences": None, "labels": {SESSION_LABEL: None}}}
     message = person("alice").refusal(change(JOB, "aisession-kept", orphaned, sessions.namespace))
     assert "only the platform creates and changes Jobs" in message
-    # If a cluster administrator removes the owner references, the Job no longer belongs to the session.
+    # A cluster administrator removes the owner reference. Afterwards, the Job no longer belongs to the
+    # session.
     sessions.platform.admin.patch(JOB, "aisession-kept", orphaned, namespace=sessions.namespace)
     sessions.await_phase("kept", "Terminated", "JobDeleted")
     sessions.platform.admin.delete(JOB, "aisession-kept", sessions.namespace)

@@ -1,4 +1,7 @@
-"""A tenant runs no more sessions at once than its limit, and the oldest start first."""
+"""The number of running sessions of a tenant does not exceed the tenant's limit.
+
+The oldest sessions start first.
+"""
 
 import pytest
 
@@ -52,7 +55,8 @@ def test_tenant_that_is_held_starts_nothing(platform: Platform, new_tenant: NewT
     sessions = sessions_of(platform, "held")
     for field, reason in (("paused", "TenantPaused"), ("cordoned", "TenantCordoned")):
         platform.apply({**manifest, "spec": {field: True}})
-        # The watcher may see the session before the new spec, so wait with a session that cannot start.
+        # The watcher may read the session before it reads the new spec. So first create a session that cannot
+        # start, and wait until its status shows the new spec.
         sessions.create(field, resources={"cpu": "100"})
         sessions.await_phase(field, "Pending", reason)
         sessions.create(f"{field}-too")

@@ -1,4 +1,7 @@
-"""A session that exceeds a quota waits, reports it, and starts when the quota allows it."""
+"""A session that exceeds a quota waits, and its status contains the reason.
+
+It starts when the quota allows it.
+"""
 
 from collections.abc import Iterator
 
@@ -10,7 +13,7 @@ from tests.sessions.record import records
 from tests.sessions.sessions import Sessions, sessions_of
 from tests.waiting import eventually
 
-# Its quota allows two sessions in each of its namespaces.
+# The quota allows two sessions in each of the two namespaces.
 TIGHT = tenant_manifest("tight", plan="tight", namespaces=[{"name": "a"}, {"name": "b"}])
 
 
@@ -24,7 +27,10 @@ def tight(running_platform: Platform) -> Iterator[tuple[Sessions, Sessions]]:
 
 @pytest.fixture
 def namespaces(platform: Platform, tight: tuple[Sessions, Sessions]) -> Iterator[tuple[Sessions, Sessions]]:
-    """The sessions of both namespaces, empty, with the original plan."""
+    """The sessions of both namespaces.
+
+    At the start of the test, there are no sessions, and the plan is the original one.
+    """
     platform.apply(TIGHT)
     platform.await_active(TIGHT)
     yield tight
@@ -41,7 +47,7 @@ def test_session_waits_for_the_quota_and_then_starts(namespaces: tuple[Sessions,
     status = one.await_phase("third", "Pending", "QuotaExceeded")
     assert "quota compute has less than 500m of cpu left" in status["message"]
     assert one.job("third") is None
-    # The quota of one namespace does not affect sessions of another.
+    # The quota of a namespace does not affect sessions in another namespace.
     other.create("fourth")
     other.await_phase("fourth", "Completed")
     assert one.status("third")["phase"] == "Pending"
@@ -94,7 +100,7 @@ def test_session_waits_for_a_quota_that_is_not_managed(platform: Platform, sessi
 def test_session_whose_pod_is_rejected_waits(platform: Platform, sessions: Sessions) -> None:
     jobs, _ = records(platform.admin)
     metadata = {"name": "narrow", "namespace": sessions.namespace}
-    # The watcher does not check LimitRanges: only the admission of the pod does.
+    # The watcher does not check LimitRanges. The API server checks them when the pod is created.
     limits = [{"type": "Container", "max": {"cpu": "100m"}}]
     platform.admin.create(LIMIT_RANGE, {"metadata": metadata, "spec": {"limits": limits}})
     try:
@@ -106,5 +112,5 @@ def test_session_whose_pod_is_rejected_waits(platform: Platform, sessions: Sessi
     finally:
         platform.admin.delete(LIMIT_RANGE, "narrow", sessions.namespace)
     sessions.await_phase("unlucky", "Completed")
-    # The session ran in another Job, so the wait did not count towards its timeout.
+    # The session ran in a second Job. So its timeout did not include the wait.
     eventually(lambda: jobs.started[sessions.namespace].count("unlucky") > 1, "both Jobs are recorded")

@@ -1,4 +1,4 @@
-"""After a crash, the watcher continues with the sessions in their current state."""
+"""After a crash, the watcher reads the current state of all sessions and continues."""
 
 from pathlib import Path
 
@@ -40,14 +40,17 @@ def test_sessions_go_on_after_a_crash_as_if_there_was_none(
         sessions.await_phase(name, "Completed")
         assert len(sessions.pods(name)) == 1
     assert (sessions.job("half") or {})["metadata"]["uid"] == half_started
-    # Unchanged sessions are not written.
+    # The watcher has not written to sessions that did not change.
     now = comparable_sessions(sessions)
     for name in ("done", "running"):
         assert now[name] == before[name]
 
 
 def create_job(sessions: Sessions, session: Manifest) -> str:
-    """Create the Job as a watcher that crashes before it writes the status. Returns the UID of the Job."""
+    """Create the Job of a session, but do not write the session's status. Returns the Job's UID.
+
+    A watcher that crashes before it writes the status leaves the same objects.
+    """
     config = SessionsConfig.model_validate(PLANS["sessions"])
     spec = AISessionSpec.model_validate(session["spec"])
     job = session_job(session, spec, config, TenantSettings())
@@ -56,7 +59,7 @@ def create_job(sessions: Sessions, session: Manifest) -> str:
 
 
 def comparable_sessions(sessions: Sessions) -> dict[str, Manifest]:
-    """The sessions by name, without the metadata that every write changes."""
+    """The sessions, keyed by name, without the metadata that every write changes."""
     return {
         name: {
             **session,

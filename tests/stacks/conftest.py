@@ -1,4 +1,4 @@
-"""Stacks on a real cluster, and the commands that they run."""
+"""Fixtures that open stacks on a real cluster, and record the Pulumi commands that the stacks run."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -21,7 +21,7 @@ from tests.stacks.warm import Warm, open_warm
 
 OpenStacks = Callable[[], tuple[Stacks, "CountingProcess"]]
 
-# Runs a test on both engines.
+# Runs a test twice: with the warm engine, and with the Pulumi CLI.
 on_both_engines = pytest.mark.parametrize("engine", EngineName)
 
 
@@ -30,7 +30,7 @@ def desired(name: str, **spec: Any) -> DesiredState:
 
 
 class CountingProcess(PulumiProcess):
-    """Runs commands, and records them."""
+    """Runs Pulumi commands, and records their names."""
 
     def __init__(self, timeout_s: float) -> None:
         super().__init__(timeout_s)
@@ -43,7 +43,7 @@ class CountingProcess(PulumiProcess):
 
 @pytest.fixture
 def engine() -> EngineName:
-    """What runs the operations. Tests with the mark `on_both_engines` replace the value."""
+    """The engine that runs the operations. Tests with the mark `on_both_engines` replace this fixture."""
     return EngineName.CLI
 
 
@@ -55,7 +55,7 @@ def open_stacks(
     monkeypatch: pytest.MonkeyPatch,
     engine: EngineName,
 ) -> Iterator[OpenStacks]:
-    """A function that opens the stacks in a backend of this test's own."""
+    """A function that opens the stacks in a state backend. Each test has its own backend."""
     monkeypatch.setenv("PATH", path_with(tools))
     monkeypatch.setenv("KUBECONFIG", str(control_plane.kubeconfig))
     monkeypatch.setenv("PULUMI_HOME", str(tmp_path / "pulumi"))
@@ -68,7 +68,7 @@ def open_stacks(
         stacks = Stacks(f"file://{tmp_path / 'state'}", tmp_path / "run", command, engine)
         stacks.prepare()
         command.commands.clear()
-        # The stacks themselves are not kept: they hold the lock of the run folder.
+        # Do not store the stacks, because they hold the lock of the run folder.
         engines.append(stacks.engine)
         return stacks, command
 
@@ -82,7 +82,7 @@ def open_stacks(
 def warm(
     tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Warm]:
-    """Stacks with a warm engine that all tests of a file share. It uses the watcher's rights."""
+    """Stacks with a warm engine, which all tests of a file share. The engine has the watcher's rights."""
     platform = Platform.install(control_plane.kubeconfig, path_with(tools), tmp_path_factory.mktemp("warm"))
     folder = tmp_path_factory.mktemp("stacks")
     with pytest.MonkeyPatch.context() as patch, open_warm_with(platform, folder, patch) as opened:

@@ -1,4 +1,4 @@
-"""Backend URLs, and stacks in a file backend."""
+"""The URLs of state backends, and the creation of stacks in a file backend."""
 
 import subprocess
 import sys
@@ -63,7 +63,7 @@ for _ in range(2):
 
 
 def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
-    """The limit of the file size lets each write fail, as a full disk does."""
+    """The size limit for files makes each write fail, as on a full disk."""
     folder = tmp_path / ".pulumi"
     folder.mkdir()
     (folder / "meta.yaml").write_text("version: 1")

@@ -1,4 +1,7 @@
-"""`checkpoint_differences`, which most tests use instead of a preview, finds every difference of a state."""
+"""`checkpoint_differences` finds every difference between a stack's state and the desired state.
+
+Most tests call it instead of running a Pulumi preview, because it is faster.
+"""
 
 import json
 from collections.abc import Callable
@@ -21,7 +24,7 @@ def desired(**spec: Any) -> DesiredState:
 
 
 def without_empty(value: Any) -> Any:
-    """The value without empty lists, as the provider records inputs."""
+    """The value without empty lists. The provider omits empty lists in the inputs that it records."""
     if isinstance(value, dict):
         return {key: without_empty(inner) for key, inner in value.items() if inner != []}
     return [without_empty(inner) for inner in value] if isinstance(value, list) else value

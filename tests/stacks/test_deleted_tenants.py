@@ -1,4 +1,4 @@
-"""The store for the histories of deleted tenants in a file backend."""
+"""A file backend stores the histories of deleted tenants."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -39,7 +39,10 @@ def stack_with_update(backend: Path) -> list[Path]:
 
 
 def histories(backend: Path) -> Histories:
-    """Histories without a command, because a file backend is read without it."""
+    """The histories of a file backend.
+
+    There is no Pulumi command, because a file backend is read without Pulumi.
+    """
     url, command = f"file://{backend}", cast(PulumiProcess, None)
     cli = PulumiCli(url, backend / "none", command, {})
     return Histories(FileObjects(backend), backend / "none", {}, command, cli)
@@ -67,6 +70,17 @@ def test_damaged_history_does_not_block_the_deletion(tmp_path: Path) -> None:
     assert [(each.manifest["spec"], each.updates) for each in stored.deleted.list()] == [
         ({"plan": "pro"}, ())
     ]
+
+
+def test_history_that_can_no_longer_be_read_stays_stored(tmp_path: Path) -> None:
+    _, update = stack_with_update(tmp_path)
+    stored = histories(tmp_path)
+    stored.keep_deleted(tenant(plan="pro"))
+    update.write_text("{")
+    stored.keep_deleted(tenant(plan="pro"))
+    assert stored.deleted is not None
+    (deleted,) = stored.deleted.list()
+    assert [update.cause for update in updates_from_entries(deleted.updates)] == ["spec generation 1"]
 
 
 def test_tenants_of_the_same_name_are_kept_by_uid_until_they_expire(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The warm engine does not grow, and a new process replaces it without a failed operation."""
+"""The warm engine has no unknown leaks. When a new process replaces it, no operation fails."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ _MEBIBYTE = 1 << 20
 
 @dataclass(frozen=True)
 class Use:
-    """What the engine and its provider use."""
+    """The resources that the engine and its provider use."""
 
     open_files: int
     processes: int
@@ -40,20 +40,20 @@ def use(warm: Warm) -> Use:
 
 
 def small(name: str, plan: str) -> DesiredState:
-    """A state with the namespace only."""
+    """A desired state that contains only the namespace."""
     state = desired(name, plan=plan)
     return changed(state, manifests=state.manifests[:1])
 
 
 def update(warm: Warm, name: str, count: int) -> None:
-    """Run updates. Every second one changes an object."""
+    """Run `count` updates. Every second update changes an object."""
     for number in range(count):
         warm.stacks.up(small(name, ("basic", "pro")[number // 2 % 2]), f"update {number}")
 
 
 def test_many_updates_use_no_more_than_the_known_leaks(warm: Warm, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In each update, Pulumi keeps one server open, and three goroutines that wait forever."""
-    # Updates of other tests count, too.
+    """In each update, Pulumi leaks one open server and three goroutines."""
+    # The engine also counts the updates of other tests.
     monkeypatch.setattr(warm.engine, "max_operations", 10 * UPDATES)
     monkeypatch.setattr(warm.engine, "max_memory_bytes", 1 << 40)
     update(warm, "flat", 20)
@@ -64,10 +64,10 @@ def test_many_updates_use_no_more_than_the_known_leaks(warm: Warm, monkeypatch: 
     assert after.processes == before.processes == 2
     assert after.open_files <= before.open_files + UPDATES + 10
     assert after.goroutines <= before.goroutines + 3 * UPDATES + 20
-    # Go collects garbage only when the heap has tripled.
+    # Go starts a garbage collection only when the heap has tripled.
     assert after.memory_bytes <= before.memory_bytes + 150 * _MEBIBYTE
 
-    # A new process has none of them.
+    # A new process has no leaked resources.
     monkeypatch.setattr(warm.engine, "max_operations", 1)
     update(warm, "flat", 1)
     monkeypatch.undo()
@@ -89,7 +89,7 @@ def test_replaced_engine_finishes_its_operations(
     first = warm.pid
 
     def run(number: int) -> int:
-        """Run updates until another process runs them. Return their number."""
+        """Run updates until a new process runs them. Returns the number of updates."""
         updates = 0
         while warm.pid == first:
             warm.stacks.up(small(f"replaced-{limit[4:7]}-{number}", "basic"), "spec generation 1")

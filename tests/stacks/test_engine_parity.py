@@ -1,4 +1,7 @@
-"""The warm engine and the CLI write the same state, and each works on the stacks of the other."""
+"""The warm engine and the Pulumi CLI write the same state.
+
+Each of them can update a stack that the other has written.
+"""
 
 import json
 from collections.abc import Iterator
@@ -17,13 +20,13 @@ from tests.stacks.conftest import desired
 from tests.stacks.warm import Warm, in_background
 from tests.waiting import eventually
 
-# Fields of a resource in the state that differ between two updates with the same effect.
+# Fields of a resource in the state that always differ between two updates.
 _VOLATILE = ("created", "modified", "sourcePosition", "stackTrace")
 
 
 @pytest.fixture(scope="module")
 def cli(warm: Warm, tmp_path_factory: pytest.TempPathFactory) -> Stacks:
-    """The stacks of the same backend, operated with the CLI."""
+    """The stacks of the same backend, with the Pulumi CLI instead of the warm engine."""
     stacks = Stacks(f"file://{warm.backend}", tmp_path_factory.mktemp("cli"), PulumiProcess(timeout_s=120))
     stacks.prepare()
     return stacks
@@ -38,7 +41,7 @@ def integration_crds(warm: Warm, crd_files: CrdFiles) -> Iterator[None]:
 
 
 def resources(state_file: Path) -> dict[str, dict[str, Any]]:
-    """The resources in the state, by URN. The id of the provider resource is random."""
+    """The resources in the state, keyed by URN. The random ID of the provider resource is removed."""
     latest = read_json(state_file)["checkpoint"]["latest"]
     provider_id = next(resource["id"] for resource in latest["resources"] if "providers" in resource["type"])
     text = json.dumps(latest["resources"]).replace(provider_id, "id")
@@ -49,7 +52,7 @@ def resources(state_file: Path) -> dict[str, dict[str, Any]]:
         resource["urn"]: {
             field: resource[field]
             for field in resource
-            # The outputs of an object contain its uid and its resource version.
+            # The outputs of an object contain its UID and its resource version.
             if field not in (*_VOLATILE, *(("outputs",) if resource["custom"] else ()))
         }
         for resource in entries

@@ -1,4 +1,7 @@
-"""The start and the end of the warm engine, the CLI in its place, and what others can see of it."""
+"""The warm engine starts and ends. While it is not usable, the CLI replaces it.
+
+Other users cannot connect to the engine.
+"""
 
 import contextlib
 import os
@@ -175,7 +178,10 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 def test_cluster_that_was_unreachable_is_used_when_it_is_reachable(
     open_stacks: OpenStacks, control_plane: ControlPlane, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A provider that found its cluster unreachable rejects all later requests. So it is not used again."""
+    """A provider that could not reach its cluster rejects all later requests.
+
+    So the engine must start a new provider.
+    """
     port = free_port()
     kubeconfig = tmp_path / "forwarded.kubeconfig"
     kubeconfig.write_text(

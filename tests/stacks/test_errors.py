@@ -1,4 +1,4 @@
-"""CLI output maps to typed errors, and abandoned locks are detected."""
+"""Errors in the CLI's output become typed errors. Locks of ended processes are detected."""
 
 import os
 import socket

@@ -1,4 +1,4 @@
-"""History of a stack: cause, spec and changes of each update."""
+"""The history of a stack contains the cause, the spec and the changes of each update."""
 
 import json
 from pathlib import Path
@@ -38,7 +38,7 @@ def test_each_update_keeps_its_cause_spec_and_changes(
     stacks.up(pro, "spec generation 2", second_record)
     stacks.up(pro, "no record")
 
-    # Reading the history works beside the process that holds the run folder.
+    # Another process can read the history while the first process holds the lock of its run folder.
     (tmp_path / "reader").mkdir()
     reader = Stacks(f"file://{tmp_path / 'state'}", tmp_path / "reader", PulumiProcess(timeout_s=60))
     third, second, first = reader.history(name)

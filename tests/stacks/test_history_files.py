@@ -1,4 +1,7 @@
-"""The history in the files of a file backend, and the numbers of updates after older ones were pruned."""
+"""Reads the history from the files of a file backend.
+
+Updates keep their numbers after older updates were pruned.
+"""
 
 import gzip
 import json
@@ -56,7 +59,7 @@ def test_compressed_and_plain_files_are_one_history(backend: Path) -> None:
 
 def test_numbers_continue_from_the_oldest_update(backend: Path) -> None:
     add(backend, 1, "json.gz", **{"tenancy:number": "41"})
-    # `pulumi config refresh` can copy the value into later updates.
+    # `pulumi config refresh` can copy this value to later updates.
     add(backend, 2, "json.gz", **{"tenancy:number": "41"})
     updates = updates_from_entries(file_history(f"file://{backend}", STACK) or ())
     assert [update.version for update in updates] == [42, 41]

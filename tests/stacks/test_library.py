@@ -1,4 +1,4 @@
-"""The `tenancy` package as a library in a user's Pulumi program."""
+"""A user's Pulumi program uses the `tenancy` package as a library."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from tests.waiting import eventually
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "library"
 
-# An explicit provider, for a program whose environment has no usable kubeconfig, and `protect`.
+# The program sets `protect`, and sets a provider, because its environment has no usable kubeconfig.
 WITH_OPTIONS = """
 import os
 import pulumi, pulumi_kubernetes
@@ -39,7 +39,7 @@ pulumi.export("namespaces", tenant.namespaces)
 
 @dataclass
 class Program:
-    """A user's Pulumi program, and a stack of it."""
+    """A user's Pulumi program and its stack."""
 
     folder: Path
     environment: dict[str, str]
@@ -74,7 +74,7 @@ def cluster(control_plane: ControlPlane) -> Cluster:
 def program(
     tools: dict[str, Path], control_plane: ControlPlane, cluster: Cluster, tmp_path: Path
 ) -> Iterator[Program]:
-    """An empty program with its own state and with this library on its PYTHONPATH."""
+    """An empty Pulumi program with its own state. Its PYTHONPATH contains the `tenancy` package."""
     folder = tmp_path / "program"
     (tmp_path / "state").mkdir()
     folder.mkdir()
@@ -94,7 +94,8 @@ def program(
     )
     program.run("stack", "init", "test")
     yield program
-    # Not `pulumi destroy`: it would wait for the namespaces. The state is deleted with its folder.
+    # `pulumi destroy` would wait until the namespaces are deleted. The state is deleted together with its
+    # folder.
     for namespace in cluster.list(NAMESPACE, f"{TENANT_LABEL} in (library, optional)")[0]:
         cluster.delete(NAMESPACE, namespace["metadata"]["name"])
 

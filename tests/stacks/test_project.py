@@ -1,4 +1,4 @@
-"""Project settings, and the PULUMI_HOME of commands."""
+"""The settings of the Pulumi project, and the PULUMI_HOME of Pulumi commands."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Pruning the history of a stack with the real engine."""
+"""Prunes the history of a stack. The updates run with the real engine."""
 
 import json
 import os
@@ -42,7 +42,7 @@ def test_pruned_history_keeps_the_numbers_of_its_updates(open_stacks: OpenStacks
     updates = stacks.history("pruned")
     assert [(update.version, update.cause) for update in updates] == expected
     assert updates[1].record == record(state, {})
-    # The CLI reads the same history, and its output has the same numbers.
+    # The Pulumi CLI shows the same history with the same numbers.
     with work_folder(tmp_path, "by-hand", None) as folder:
         output = command.run(
             ["stack", "history", "--json", "--full-dates", "--stack", "tenant-pruned"],
@@ -76,7 +76,7 @@ def test_update_waits_while_its_stack_is_pruned(open_stacks: OpenStacks, tmp_pat
     state = desired("pruned-meanwhile")
     stacks.up(state, "spec generation 1")
     held = lock(tmp_path / "state", "tenant-pruned-meanwhile", 1)
-    # A command of this process that holds the lock until the file `stop` exists.
+    # A child process that holds the lock until the file `stop` exists.
     program = (
         "import os, sys, json, time; lock, stop = sys.argv[1:]\n"
         "held = {**json.load(open(lock)), 'pid': os.getpid()}\n"

@@ -1,4 +1,4 @@
-"""Operations on a tenant's stack: their effects, results and number of processes."""
+"""The operations on a tenant's stack: their effects, their results, and the processes that they start."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from stacks.operation import EngineName
 from stacks.project import clear_run_folder, lock_run_folder
 from tenancy.base.kinds import NAMESPACE, ROLE_BINDING
 from tenancy.base.manifest import object_key
-from tenancy.drift import object_drift
+from tenancy.drift import field_differences, object_drift
 from tests.checkpoint import stack_file
 from tests.stacks.conftest import OpenStacks, desired, on_both_engines
 from tests.waiting import eventually
@@ -30,7 +30,7 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
     stacks, command = open_stacks()
     is_warm, name = engine is EngineName.WARM, f"ops-{engine}"
     basic, pro = desired(name), desired(name, plan="pro")
-    # The CLI creates a backend's first stack, because it also writes the backend's metadata.
+    # The first stack of a backend needs more CLI commands, because they also write the backend's metadata.
     stacks.up(desired("first"), "spec generation 1")
     assert command.commands == ([] if is_warm else ["up", "stack", "up"])
     command.commands.clear()
@@ -44,6 +44,14 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
     planned = stacks.preview(pro)
     assert planned.counts == {"same": len(basic.manifests) + 2 - len(changed), "update": len(changed)}
 
+    # The changed fields of the recorded objects are those that differ between the plans.
+    assert stacks.up(pro, "spec generation 2").counts == planned.counts
+    recorded = {object_key(manifest): manifest for manifest in stacks.objects(name)}
+    for key, manifest in basic.by_key.items():
+        differences = field_differences(manifest, recorded[key])
+        assert list(differences) == list(field_differences(manifest, pro.by_key[key]))
+    stacks.up(basic, "spec generation 1 again")
+
     assert not stacks.up(basic, "again").has_changes
     recorded = {object_key(manifest): manifest for manifest in stacks.objects(name)}
     assert recorded.keys() == basic.by_key.keys()
@@ -53,7 +61,9 @@ def test_each_operation_is_at_most_one_process(open_stacks: OpenStacks, engine: 
     assert destroyed is not None
     assert destroyed.counts["delete"] == len(basic.manifests) + 2
     assert command.commands == (
-        ["stack"] if is_warm else ["up", "preview", "up", "stack", "refresh", "destroy"]
+        ["stack", "stack"]
+        if is_warm
+        else ["up", "preview", "up", "stack", "up", "up", "stack", "refresh", "destroy"]
     )
 
 
@@ -73,7 +83,7 @@ def test_version_is_the_number_of_updates_in_the_history(open_stacks: OpenStacks
     assert [update["message"] for update in json.loads(history)] == ["round 3", "round 2", "round 1"]
     assert result.version == 3
 
-    # The CLI shows only 10 updates by default. Add copies of the first update, as an older history.
+    # By default, the CLI shows only 10 updates. Add copies of the first update as older updates.
     folder = tmp_path / "state" / ".pulumi" / "history" / "tenancy" / "tenant-counted"
     first = min(folder.glob("*.history.json.gz"))
     for number in range(1, 11):
@@ -139,7 +149,7 @@ def test_operation_over_its_time_limit_is_ended_with_all_it_started(
     command.timeout_s = 0.4
     with pytest.raises(StackTimeout, match=r"up took longer than 0\.4 s"):
         stacks.up(desired("slow", namespaces=[{"name": f"n{n}"} for n in range(5)]), "spec generation 2")
-    # Only the engine and its provider continue to run.
+    # Only the warm engine and its provider are still running.
     kept, process_count = (["engine.1"], 2) if engine is EngineName.WARM else ([], 0)
     assert sorted(entry.name for entry in (tmp_path / "run").iterdir()) == [*kept, "home", "lock"]
     processes = [

@@ -1,4 +1,4 @@
-"""A warm engine under test: its stacks, its processes, and the locks in its backend."""
+"""A warm engine for tests: its stacks, its processes, and the locks in its backend."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -22,7 +22,7 @@ from tests.waiting import eventually
 
 @dataclass
 class Warm:
-    """Stacks that the warm engine operates, with the rights of the watcher. No watcher runs."""
+    """Stacks with a warm engine, which has the rights of the watcher. No watcher is running."""
 
     stacks: Stacks
     command: PulumiProcess
@@ -41,7 +41,7 @@ class Warm:
         return pid
 
     def provider(self) -> psutil.Process:
-        """The only provider process of the engine."""
+        """The engine's only provider process."""
         (provider,) = psutil.Process(self.pid).children()
         return provider
 
@@ -53,12 +53,12 @@ class Warm:
         return stack_file(self.backend, tenant)
 
     def is_running(self, tenant: str) -> bool:
-        """Whether the engine runs an operation that changes the tenant's stack."""
+        """Whether the engine is running an operation that changes the tenant's stack."""
         return f"tenant-{tenant}" in (self.engine.status().get("running") or ())
 
     @contextmanager
     def held(self, tenant: str) -> Iterator[None]:
-        """Let the API server hold the writes of RoleBindings in the tenant's only namespace."""
+        """Hold the engine's requests for the tenant's only namespace, as `held_updates` describes."""
         with held_updates(self.platform, f"tenant-{tenant}"):
             yield
 
@@ -68,7 +68,7 @@ class Warm:
 
 @contextmanager
 def open_warm(platform: Platform, folder: Path) -> Iterator[Warm]:
-    """Open stacks in a backend of their own. The caller has set the environment variables."""
+    """Open stacks in a new backend. The caller must have set the environment variables."""
     backend = folder / "state"
     backend.mkdir()
     command = PulumiProcess(timeout_s=120)
@@ -81,7 +81,7 @@ def open_warm(platform: Platform, folder: Path) -> Iterator[Warm]:
 
 
 def in_background(operation: Callable[[], StackResult | None]) -> "Future[StackResult | None]":
-    """Run the operation in a thread."""
+    """Run the operation in another thread."""
     future: Future[StackResult | None] = Future()
 
     def run() -> None:

@@ -1,4 +1,4 @@
-"""Desired objects as the API server returns them."""
+"""Converts desired objects to the form in which the API server returns them."""
 
 import json
 
@@ -6,7 +6,7 @@ from tenancy.base.manifest import Manifest
 
 
 def as_served(manifest: Manifest) -> Manifest:
-    """The object as the API server returns it: without empty fields, with server-set metadata."""
+    """The object as the API server returns it: without empty fields, and with server-set metadata."""
     live: Manifest = json.loads(json.dumps(manifest))
     live["metadata"] |= {"uid": "1", "resourceVersion": "2", "managedFields": []}
     if "spec" in live:

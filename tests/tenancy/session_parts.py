@@ -1,4 +1,4 @@
-"""Builders of AISessions, Jobs, pods and ResourceQuotas as plain data."""
+"""Creates AISessions, Jobs, pods and ResourceQuotas as plain data."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from tenancy.spec.aisession import AISessionSpec
 
 STARTED = "2026-01-01T10:00:00Z"
 COMPLETED = "2026-01-01T10:12:03Z"
-# A mesh may add containers that have the same variable.
+# A service mesh may add containers with the same environment variable.
 _CONTAINERS = [
     {"name": name, "env": [{"name": "AISESSION_MODEL", "value": model}]}
     for name, model in (("mesh", "other"), (CONTAINER, "large"))
@@ -52,7 +52,7 @@ def pod(phase: str, state: Manifest | None = None, **status: Any) -> Manifest:
 
 
 def quota(name: str = "q", used: dict[str, str] | None = None, **hard: str) -> Manifest:
-    """A ResourceQuota. An underscore in a keyword stands for a dot in the name of the resource."""
+    """A ResourceQuota. In the keyword arguments, `_` replaces the dot in the name of a resource."""
     limits = {resource.replace("_", "."): amount for resource, amount in hard.items()}
     return {
         "metadata": {"name": name},

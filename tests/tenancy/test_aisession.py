@@ -1,4 +1,4 @@
-"""The CRD of AISession: the API server's validation, defaults, and the immutable spec."""
+"""The CRD of AISession: validation and defaults by the API server, and a spec that cannot be changed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,10 @@ SPEC = {"tenantRef": {"name": "any"}, "sessionType": "analysis"}
 
 @pytest.fixture(scope="module")
 def cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A cluster with only the CRD. It has no admission policies, and no watcher that writes statuses."""
+    """A cluster that contains only the CRD.
+
+    It has no admission policies, and no watcher that writes the status.
+    """
     with ControlPlane(tools, tmp_path_factory.mktemp("aisession"), is_throw_away=True) as plane:
         admin = Cluster.connect(plane.kubeconfig)
         admin.apply(aisession_crd())
@@ -86,7 +89,10 @@ def test_timeout_is_a_duration_of_at_most_a_week_in_schema_and_model(cluster: Cl
 @pytest.mark.parametrize("field", ["cpu", "memory"])
 @pytest.mark.parametrize("amount", ["0", "0Mi", 0])
 def test_session_asks_for_something(cluster: Cluster, field: str, amount: str | int) -> None:
-    """A limit of 0 would mean no limit, and would use no quota."""
+    """For a container, a limit of 0 means that there is no limit.
+
+    The session would not count against the quota.
+    """
     spec = {**SPEC, "resources": {field: amount}}
     with pytest.raises(ClusterError, match=rf"spec\.resources\.{field}.*more than 0"):
         create_session(cluster, spec)

@@ -1,4 +1,7 @@
-"""Transitions of a budget: shares move between namespaces, and their sum never exceeds the budget."""
+"""When a budget or its weights change, the shares of the namespaces change in steps.
+
+At no time is the sum of the shares larger than the budget.
+"""
 
 import random
 from collections import defaultdict
@@ -22,7 +25,7 @@ HARD = {"cpu": "1", "memory": "1Gi", "pods": 20, "resourcequotas": 5}
 def desired(
     hard: Mapping[str, Any] = HARD, quota: str = "main", scope: str = "Tenant", **weights: Any
 ) -> DesiredState:
-    """The desired state of a tenant with one quota, and a namespace for each weight."""
+    """The desired state of a tenant with one quota. The tenant has one namespace for each weight."""
     plan = {"maxNamespaces": 9, "quotas": [{"name": quota, "hard": {**HARD, **hard}}], "limits": {}}
     namespaces = [{"name": name, "weight": weight} for name, weight in weights.items()]
     spec = {"quotaScope": scope, "namespaces": namespaces}
@@ -35,7 +38,7 @@ def quota_key(namespace: str, quota: str = "main") -> ObjectKey:
 
 
 def hard_limits(state: DesiredState, resource: str, quota: str = "main") -> list[str]:
-    """The hard limits of one resource, by namespace in spec order."""
+    """The hard limit of one resource in each namespace, in the order of the namespaces in the spec."""
     return [manifest["spec"]["hard"][resource] for key, manifest in state.by_key.items() if key.name == quota]
 
 
@@ -58,7 +61,8 @@ def test_namespace_scope_knows_no_steps() -> None:
 def test_step_lowers_and_raises_only_what_has_room() -> None:
     old, new = desired(a=1, b=1), desired({"cpu": 5}, a=1, b=3, c=1)
     step = budget_step(new, live_after(old))
-    # All new CPU shares fit into the budget besides the old ones. The memory of `a` must be lowered first.
+    # There is enough CPU in the budget for all new and old shares at once. The memory share of `a` must be
+    # lowered first.
     assert hard_limits(step, "cpu") == ["1", "3", "1"]
     assert hard_limits(step, "memory") == [hard_limits(new, "memory")[0], "512Mi", "0"]
     assert hard_limits(step, "pods") == ["4", "10", "0"]
@@ -156,9 +160,10 @@ def random_state(dice: random.Random, scope: str) -> DesiredState:
 
 
 def apply_in_random_order(dice: random.Random, live: LiveObjects, step: DesiredState, budget: Sums) -> None:
-    """Write each quota of the step and update most statuses, one at a time, checking the sums after each.
+    """Write each quota of the step, and update most statuses, in random order.
 
-    At the end, delete some of the quotas that the step does not have, as if their namespace had been deleted.
+    Check the sums after each write. At the end, delete some quotas that are not part of the step, as if their
+    namespaces had been deleted.
     """
     status_updates = [key for key in live if dice.random() < 0.8]
     actions = [(key, True) for key in quota_keys(step)] + [(key, False) for key in status_updates]
@@ -183,7 +188,10 @@ def quota_keys(state: DesiredState) -> list[ObjectKey]:
 
 
 def sums(live: LiveObjects) -> Sums:
-    """The sum of each resource over all namespaces: as written in the spec, and as in force in the status."""
+    """The sum of each resource over all namespaces.
+
+    "written" sums the specs, and "in force" sums the statuses.
+    """
     total: Sums = defaultdict(Decimal)
     for manifest in live.values():
         if manifest["kind"] == "ResourceQuota":

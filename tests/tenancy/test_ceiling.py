@@ -1,4 +1,4 @@
-"""RBAC rules that plans and tenants add to roles: which are rejected, and the field that the error names."""
+"""Plans and tenants add RBAC rules to roles. Some rules are rejected, and the error names the field."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def rules(state: DesiredState, role: str) -> list[Any]:
     return role_rules
 
 
-# The role, the forbidden rule, and the field that the error names.
+# Each value is a role, a forbidden rule, and the field that the error names.
 REFUSED: dict[str, tuple[str, Rule, str]] = {
     "all groups": ("admin", rule("*", "pods", "get"), "apiGroups[0]"),
     "all resources": ("admin", rule("", "*", "get"), "resources[0]"),

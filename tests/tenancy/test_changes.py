@@ -1,4 +1,4 @@
-"""The changes of objects and fields that a preview shows and the history records."""
+"""The changes of objects and fields. A preview shows them, and the history records them."""
 
 from typing import Any
 
@@ -46,7 +46,7 @@ def test_a_changed_object_tells_each_field_before_and_after() -> None:
     ("policy", "operation"), [("Delete", Operation.DELETE), ("Retain", Operation.RELEASE)]
 )
 def test_what_is_no_longer_wanted_is_deleted(policy: str, operation: Operation) -> None:
-    """A namespace that is kept (`Retain`) is released instead."""
+    """With the deletion policy `Retain`, the namespace is released and not deleted."""
     before = desired(namespaces=[{"name": "dev"}, {"name": "prod"}])
     after = desired(namespaces=[{"name": "dev"}], deletionPolicy=policy)
     deletions = {key: Operation.DELETE for key in before.by_key if "tenant-acme-prod" in key}

@@ -1,4 +1,4 @@
-"""The Corefile: which namespaces it lists. `tests/integrations` tests the resolution with CoreDNS itself."""
+"""The namespaces that the Corefile lists. `tests/integrations` tests the Corefile with a real CoreDNS."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 
 from tenancy.platform.coredns import CorednsSettings, coredns_config_map, corefile, unlisted_groups
 
-# The API server rejects a ConfigMap with more data than this, in bytes.
+# The API server rejects a ConfigMap if its data has more bytes than this.
 MAX_CONFIG_MAP = 1024 * 1024
 
 
@@ -18,10 +18,11 @@ def namespace_lines(text: str) -> set[str]:
     ("families", "lines"),
     [
         ([], set()),
-        # A single namespace of the form tenant-NAME needs no line: the rules derive the tenant from it.
+        # A tenant's only namespace needs no line if its name is tenant-NAME. The rules derive the tenant from
+        # this name.
         ([["tenant-a"], ["tenant-b"]], set()),
         ([["tenant-a", "tenant-a-x"], ["tenant-a-b"]], {"/tenant-a/tenant-a-x/"}),
-        # Adopted namespaces need a line: their names do not show that they belong to a tenant.
+        # An adopted namespace needs a line, because its name does not show that it belongs to a tenant.
         ([["payments"]], {"/payments/"}),
         ([["tenant-a", "payments"], ["billing"]], {"/payments/tenant-a/", "/billing/"}),
     ],
@@ -46,7 +47,7 @@ def test_list_that_is_too_long_stays_within_a_config_map_and_keeps_adopted_names
     data = coredns_config_map(groups)["data"]
     assert sum(len(key) + len(text.encode()) for key, text in data.items()) < MAX_CONFIG_MAP
     lines = namespace_lines(data["Corefile"])
-    # Without a line, an adopted namespace would count as a namespace of the platform.
+    # Without a line, CoreDNS would treat an adopted namespace as a namespace of the platform.
     assert lines >= {f"/{name}/" for (name,) in adopted}
     assert len(lines) + unlisted_groups(groups) == len(groups)
     assert unlisted_groups(groups) > 0

@@ -1,4 +1,4 @@
-"""The Grafana dashboard and the Prometheus alerts query the series that the watcher serves."""
+"""The Grafana dashboard and the Prometheus alerts query only time series that the watcher serves."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from tenancy.platform.grafana_dashboard import DASHBOARD_KEY, dashboard_config_m
 from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 
-# The series under /metrics. The names of a histogram's series end in _bucket, _count and _sum.
+# The time series under /metrics. A histogram has three series, whose names end in _bucket, _count and _sum.
 SERIES = {
     "tenancy_quota_used",
     "tenancy_quota_hard",
@@ -43,7 +43,7 @@ def test_alerts_watch_quotas_tenants_plans_and_the_watcher_itself() -> None:
     alerts = {rule["alert"]: rule for group in groups for rule in group["rules"]}
     quota = alerts["TenantResourceQuotaExceeded"]
     assert quota["for"] == "5m"
-    # A limit of 0 is left out: the division would give no usable ratio.
+    # The query excludes limits of 0, because a division by 0 gives no usable ratio.
     assert quota["expr"] == (
         "max by (tenant, namespace, resource) (tenancy_quota_used / (tenancy_quota_hard > 0)) > 0.9"
     )

@@ -1,4 +1,7 @@
-"""One decision for all entry points: the desired state, or a rejection with its field and reason."""
+"""`decide` returns the desired state, or rejects the spec with a field and a reason.
+
+All entry points use it.
+"""
 
 import contextlib
 import threading
@@ -135,7 +138,7 @@ def test_share_below_use_is_rejected() -> None:
 
 def test_only_objects_that_may_be_somebody_elses_are_read() -> None:
     assert keys_to_read(tenant(extraResources=EXTRA), PLANS, ALL_INTEGRATION_KINDS) == [NAMESPACE, CONFIG]
-    # Nothing is created for an invalid spec; with an unknown plan only the namespaces are known.
+    # An invalid spec leads to no objects. With an unknown plan, only the namespaces are known.
     assert keys_to_read(tenant(colour="red"), PLANS, ALL_INTEGRATION_KINDS) == []
     assert keys_to_read(tenant(plan="gold"), PLANS, ALL_INTEGRATION_KINDS) == [NAMESPACE]
 

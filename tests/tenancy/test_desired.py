@@ -1,4 +1,4 @@
-"""The desired state: the objects that follow from the spec and the plan."""
+"""The desired state contains the objects that follow from the spec and the plan."""
 
 from dataclasses import replace
 from typing import Any
@@ -70,7 +70,7 @@ def test_every_namespace_comes_before_its_content() -> None:
 
 
 def test_role_bindings_depend_on_all_other_objects() -> None:
-    """Users get access only after the namespace is isolated."""
+    """Because of these dependencies, users get access only after the namespace is isolated."""
     objects = registrations(desired())
     others = {index for index, entry in enumerate(objects) if entry.inputs["kind"] != "RoleBinding"}
     bindings = [entry for entry in objects if entry.inputs["kind"] == "RoleBinding"]
@@ -96,7 +96,7 @@ def test_no_policy_lets_an_unnamed_neighbour_in_or_out() -> None:
 
 
 def permissions(role: AccessRole) -> set[tuple[str, str, str]]:
-    """The permissions of a role as API group, resource and verb."""
+    """The permissions of a role. Each permission is an API group, a resource and a verb."""
     return {
         (group, resource, verb)
         for rule in ROLE_RULES[role]

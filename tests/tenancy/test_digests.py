@@ -1,6 +1,7 @@
-"""The digests of sample tenants stay the same from version to version.
+"""The digests of sample tenants are the same in each version.
 
-After an upgrade the watcher runs one `up` for each tenant whose digest differs. The changelog announces it.
+If a new version changes digests, the watcher runs one `pulumi up` for each of these tenants after the
+upgrade. The changelog must announce this.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Drift: which differences between desired and live objects are drift, and the patches that repair it."""
+"""Some differences between desired and live objects are drift. Patches repair the drift."""
 
 import copy
 from collections.abc import Callable
@@ -154,7 +154,7 @@ def test_change_of_ours_is_drift_and_is_put_back(case: str) -> None:
 
 
 def test_removed_allow_list_and_cordon_are_changes() -> None:
-    """Preview, history and diff show them."""
+    """Previews, the history and `tenancy diff` show these changes."""
     spec = {"registries": ["a.test"], "cordoned": True, "displayName": "Acme"}
     before = desired_state(tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec}), read_plans())
     live = {key: as_served(manifest) for key, manifest in before.by_key.items()}

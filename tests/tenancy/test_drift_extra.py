@@ -1,4 +1,4 @@
-"""Drift of extra objects: defaults of the API server are no drift, and edits are put back."""
+"""Drift of extra objects: defaults of the API server are not drift, and edits are reverted."""
 
 from collections.abc import Callable
 from typing import Any
@@ -38,7 +38,7 @@ EXTRAS = desired_state(
     ),
     read_plans(),
 )
-# The defaults and other fields that the API server adds to each kind.
+# The defaults and other fields that the API server adds to objects of each kind.
 SERVER_ADDITIONS: dict[str, Callable[[Manifest], Any]] = {
     "ConfigMap": lambda live: live.pop("binaryData"),
     "ServiceAccount": lambda live: live.update(secrets=[{"name": "x-token"}]),
@@ -109,7 +109,7 @@ EDITED: dict[str, tuple[str, Callable[[Manifest], Any], str, Manifest]] = {
 
 
 def desired_and_live(kind: str) -> tuple[Manifest, Manifest]:
-    """An extra object, and the live object with the fields that the API server adds."""
+    """An extra object, and its live object with the fields that the API server adds."""
     desired = EXTRAS.by_key[ObjectKey(kind, "tenant-acme", "x")]
     live = as_served(desired)
     SERVER_ADDITIONS[kind](live)

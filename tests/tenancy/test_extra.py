@@ -1,4 +1,4 @@
-"""Extra objects: allowed kinds and fields, placeholders, and the field that an error names."""
+"""Extra objects: the allowed kinds and fields, the placeholders, and the fields that errors name."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def desired(*extras: Manifest, plans: Plans | None = None, **spec: Any) -> Desir
 
 
 def extra_in(state: DesiredState, kind: str = "ConfigMap") -> Manifest:
-    """The extra object `x` of this kind in the first namespace."""
+    """The extra object `x` of this kind in the tenant's first namespace."""
     return state.by_key[ObjectKey(kind, state.namespaces[0], "x")]
 
 
@@ -91,7 +91,8 @@ def test_what_the_server_would_add_is_there_already() -> None:
     assert extra_in(state, "ResourceQuota")["spec"]["hard"] == {"cpu": "1", "memory": "1Gi"}
 
 
-# Objects that no tenant can have: the object, the invalid field, and a part of the message.
+# Objects that are invalid for all tenants. Each value is the object, the invalid field, and a part of the
+# message.
 INVALID: dict[str, tuple[Manifest, str, str]] = {
     "a kind that holds secrets": (
         extra("Secret"),
@@ -176,7 +177,8 @@ def test_bad_object_is_refused_by_its_field_in_a_tenant_and_in_a_plan(case: str)
     assert f"plans.basic.extraResources[1].{field}: " in str(plans_error.value)
 
 
-# Names that are invalid or already used only in this tenant: the objects, and the index of the invalid one.
+# Names that are invalid for this tenant, for example because they are already used. Each value is the list of
+# objects, and the index of the invalid object.
 UNUSABLE_NAMES: dict[str, tuple[Extras, str]] = {
     "the platform's quota": ([extra("ResourceQuota", "tenant-quota", spec={"hard": {"cpu": 1}})], "[0]"),
     "the platform's limit range": (

@@ -1,4 +1,4 @@
-"""Specs of somebody who may write Tenants, but is not a cluster administrator."""
+"""Specs by an attacker who may write Tenants, but who is not a cluster administrator."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from tests.platform import tenant_manifest
 
 PLANS = read_plans()
 SIGNATURE = "4dabf18193072939515e22adb298388d"
-# The kind of an asset in Pulumi's encoding.
+# The value that marks an asset in Pulumi's encoding.
 ASSET = "c44067f5952c0a294b673a41bacd8c17"
 
 
@@ -26,7 +26,10 @@ def config_map(name: str = "settings", **data: Any) -> Manifest:
 )
 @pytest.mark.parametrize("is_read", [True, False])
 def test_reserved_namespace_is_never_adopted(namespace: str, is_read: bool) -> None:
-    """Neither labels nor a status, for which callers skip the read, prove that a tenant owns it."""
+    """Neither labels nor a status prove that the tenant owns a reserved namespace.
+
+    If the Tenant's status contains a namespace, callers of `decide` do not read this namespace.
+    """
     spec: dict[str, Any] = {"adopt": True, "namespaces": [{"name": "x", "existing": namespace}]}
     key = ObjectKey("Namespace", "", namespace)
     metadata = {"name": namespace, "labels": object_labels("thief")}
@@ -154,7 +157,10 @@ def test_long_value_is_shortened_in_the_message() -> None:
 
 
 def test_rules_with_many_combinations_are_checked_in_linear_time() -> None:
-    """Each rule has 64 groups, 64 resources and 64 verbs. Checks of all combinations would take hours."""
+    """Each rule has 64 API groups, 64 resources and 64 verbs.
+
+    A check of all combinations would take hours.
+    """
     rule = {
         "apiGroups": [f"g{number}.example" for number in range(64)],
         "resources": [f"r{number}" for number in range(64)],

@@ -1,4 +1,4 @@
-"""A tenant's objects of Gatekeeper, Istio and HNC."""
+"""The objects of Gatekeeper, Istio and HNC that a tenant gets."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ def desired(served: ServedKinds = ALL_INTEGRATION_KINDS, **spec: Any) -> Desired
 
 
 def objects_of(integration: str, **spec: Any) -> dict[tuple[str, str, str], Manifest]:
-    """The objects of one integration, by kind, namespace and name."""
+    """The objects of one integration, keyed by kind, namespace and name."""
     kinds = {kind.key: kind.kind for kind in INTEGRATION_KINDS[integration]}
     return {
         (kinds[key.kind], key.namespace, key.name): manifest
@@ -66,7 +66,7 @@ def test_objects_do_not_depend_on_the_order_of_namespaces() -> None:
     )
     for key in original.keys() & reordered.keys():
         assert original[key] == reordered[key]
-    # Only the Gateway depends on the order: it is in the first namespace.
+    # Only the Gateway depends on the order, because it is in the first namespace.
     assert original.keys() ^ reordered.keys() == {
         ("Gateway", WEB, "tenant-gateway"),
         ("Gateway", DATA, "tenant-gateway"),

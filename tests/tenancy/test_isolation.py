@@ -1,4 +1,4 @@
-"""The table of checks, the comparison with the shipped policies, and the evaluation of answers."""
+"""The table of isolation checks, the comparison with the shipped policies, and the outcomes of checks."""
 
 from copy import deepcopy
 from typing import Any
@@ -66,7 +66,7 @@ def changed_policies(kind: str, change: dict[str, Any]) -> list[Manifest]:
 
 
 def test_shipped_policies_have_no_problems() -> None:
-    """The API server adds defaults to the live objects."""
+    """Defaults that the API server adds to the live objects are not problems."""
     live = deepcopy(list(shipped_policies()))
     for manifest in live:
         field = "matchResources" if manifest["kind"].endswith("Binding") else "matchConstraints"
@@ -164,7 +164,7 @@ def test_lower_pod_security_allows_some_requests() -> None:
     assert lowered == {
         "pod-root": ["baseline", "privileged"],
         "pod-privileged": ["privileged"],
-        # An admission policy rejects host paths at every level.
+        # At every level, an admission policy rejects host paths.
         "pod-host-path": [],
         "pod-device": [],
     }

@@ -1,4 +1,4 @@
-"""Names of namespaces and stacks, and the encoding of label values."""
+"""The names of namespaces and stacks, and the encoding of label values."""
 
 import re
 

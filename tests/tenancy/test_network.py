@@ -1,4 +1,4 @@
-"""A tenant's NetworkPolicies: the mandatory ones, and those that the plan and the tenant add."""
+"""The NetworkPolicies of a tenant: the mandatory policies, and those that the plan and the tenant add."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ EVERYTHING: dict[str, Any] = {
 
 
 def policies(plan: dict[str, Any] | None = None, **spec: Any) -> dict[str, Manifest]:
-    """The specs of one namespace's policies, by name."""
+    """The specs of the NetworkPolicies in one namespace, keyed by name."""
     quotas = [{"name": "quota", "hard": {"pods": 1}}]
     plans = {"basic": {"maxNamespaces": 1, "quotas": quotas, "limits": {}, **(plan or {})}}
     tenant = tenant_from_manifest({"metadata": {"name": "acme"}, "spec": spec})
@@ -72,7 +72,7 @@ def test_every_policy_is_a_wall_both_ways_and_leaves_no_list_to_others() -> None
 
 
 def test_no_rule_is_open_to_all_and_every_port_says_its_protocol() -> None:
-    """An empty list of peers would allow everybody. A missing protocol would look like drift."""
+    """An empty list of peers would allow all peers. A missing protocol would look like drift."""
     for spec in policies(EVERYTHING).values():
         for rule in (*spec["ingress"], *spec["egress"]):
             assert rule.get("from") or rule.get("to")
@@ -80,7 +80,7 @@ def test_no_rule_is_open_to_all_and_every_port_says_its_protocol() -> None:
 
 
 def test_no_other_tenant_gets_in_or_is_reached() -> None:
-    """The same holds for a namespace that belongs to no tenant."""
+    """A pod in a namespace that belongs to no tenant is blocked in the same way."""
     own, sibling = Endpoint("10.0.0.1", "tenant-acme-a"), Endpoint("10.0.0.2", "tenant-acme-b")
     labels = {endpoint.namespace: object_labels("acme") for endpoint in (own, sibling)}
     labels |= {"tenant-rival": object_labels("rival"), "default": {}}

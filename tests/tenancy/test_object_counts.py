@@ -1,4 +1,4 @@
-"""The limits on the number of objects, and the bytes that a tenant's users can store in etcd."""
+"""The limits on the number of objects, and the number of bytes that a tenant's users can store in etcd."""
 
 from collections.abc import Iterator
 from decimal import Decimal
@@ -23,13 +23,14 @@ from tenancy.spec.tenant import tenant_from_manifest
 PLANS = read_plans()
 OWN_PLAN = {"maxNamespaces": 100, "quotas": [{"name": "compute", "hard": {"cpu": 4}}], "limits": {}}
 MIB = 2**20
-# The watcher adds the result of a session to an AISession: at most 4096 bytes of output, and a few fields.
+# The watcher adds the result of a session to the AISession: at most 4096 bytes of output, and a few small
+# fields.
 RESULT_SIZE = OUTPUT_MAX_BYTES + 1024
-# The API server stores custom resources as JSON, in which one character can take six bytes. For example, the
-# JSON encoder writes `<` as `\u003c`. It stores all other objects in a binary format.
+# The API server stores custom resources as JSON. In JSON, one character can take six bytes: for example, the
+# encoder writes `<` as `\u003c`. The API server stores all other objects in a binary format.
 JSON_FACTOR = 6
 BUILT_IN_GROUPS = ("", "apps", "autoscaling", "batch", "networking.k8s.io", "policy", RBAC_GROUP)
-# Kubernetes creates these objects from the Services and Endpoints of users.
+# Kubernetes creates these objects for the Services and Endpoints of users.
 DERIVED = {"endpointslices.discovery.k8s.io": 32 * 1024}
 
 
@@ -58,7 +59,7 @@ def objects_of_kind(state: DesiredState, kind: str) -> Iterator[tuple[str, Manif
 
 
 def lowest_limits(state: DesiredState) -> dict[tuple[str, str], Decimal]:
-    """The lowest limit on the number of objects, by namespace and resource."""
+    """The lowest limit on the number of objects, keyed by namespace and resource."""
     limits: dict[tuple[str, str], Decimal] = {}
     for namespace, quota in objects_of_kind(state, "ResourceQuota"):
         for key, text in quota["spec"]["hard"].items():
@@ -69,7 +70,7 @@ def lowest_limits(state: DesiredState) -> dict[tuple[str, str], Decimal]:
 
 
 def worst_case(state: DesiredState) -> int:
-    """The bytes that the tenant's users can store. Fails if the number of a kind has no limit."""
+    """The number of bytes that the tenant's users can store. Fails if there is a kind without a limit."""
     limits, total = lowest_limits(state), Decimal(0)
     created = {
         (namespace, resource)

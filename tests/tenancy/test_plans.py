@@ -1,4 +1,4 @@
-"""The plans file: the shipped file is valid, and the error for an invalid file names the field."""
+"""The shipped plans file is valid. For an invalid plans file, the error names the field."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The NetworkPolicies of the watcher's namespace."""
+"""The NetworkPolicies in the watcher's namespace."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from tenancy.platform.settings import PlatformSettings
 
 
 def policies(**settings: Any) -> dict[str, Any]:
-    """The specs of the NetworkPolicies of the watcher's namespace, by name."""
+    """The specs of the NetworkPolicies in the watcher's namespace, keyed by name."""
     return {
         manifest["metadata"]["name"]: manifest["spec"]
         for manifest in platform_network_policies(PlatformSettings.model_validate(settings))

@@ -1,4 +1,4 @@
-"""Parsing of quantities, and their canonical form, as in the API server."""
+"""Quantities are parsed and written in the same way as in the API server."""
 
 import pytest
 

@@ -183,7 +183,7 @@ def test_named_port_is_the_targets() -> None:
     named = ingress({"ports": [{"port": "http"}, {"port": "dns"}]})
     assert named.allows(STRANGER, WEB, Port(8080))
     assert not named.allows(STRANGER, WEB, HTTP)
-    # The rule means the TCP port of that name, not the UDP port.
+    # The rule allows the TCP port with this name, but not the UDP port.
     assert not named.allows(STRANGER, WEB, Port(5353, "UDP"))
     assert not named.allows(STRANGER, DATABASE, Port(8080))
     egress = network(policy(policyTypes=["Egress"], egress=[{"ports": [{"port": "http"}]}]))

@@ -1,4 +1,4 @@
-"""A namespace or host belongs to at most one tenant at any time, also before an object is created."""
+"""A namespace or host belongs to at most one tenant at any time, even before objects are created."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ def take(claims: Reservations, manifest: Manifest) -> None:
     claims.decide_and_reserve(manifest, FACTS)
 
 
-# Both want tenant-a-b-c.
+# Both tenants need the namespace tenant-a-b-c.
 FIRST = tenant("a", namespaces=[{"name": "b-c"}])
 SECOND = tenant("a-b", namespaces=[{"name": "d"}, {"name": "c"}])
 
@@ -32,7 +32,7 @@ def test_namespace_belongs_to_the_first_tenant_that_claims_it() -> None:
     take(claims, FIRST)
     with pytest.raises(NamespaceTaken, match=r"namespaces\[1\].*'tenant-a-b-c' belongs to tenant 'a'"):
         take(claims, SECOND)
-    # All or none: what it could have had, others may have.
+    # The rejected tenant has reserved nothing, so another tenant can get the namespace tenant-a-b-d.
     take(claims, tenant("a", namespaces=[{"name": "b-d"}]))
     claims.release("a")
     take(claims, SECOND)

@@ -1,4 +1,4 @@
-"""The `sessions` section of the plans file, and `maxSessions`."""
+"""The section `sessions` of the plans file, and the setting `maxSessions`."""
 
 from typing import Any
 

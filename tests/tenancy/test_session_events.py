@@ -1,4 +1,4 @@
-"""The Event and the row of a session's status."""
+"""The Event about a session's status, and the row that shows the session in a table."""
 
 from tenancy.base.manifest import Manifest
 from tenancy.sessions.row import session_row, sorted_rows

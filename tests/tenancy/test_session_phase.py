@@ -1,4 +1,4 @@
-"""The status of an AISession, computed from its Job and its pod."""
+"""The status of an AISession is computed from its Job and its pod."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which of the waiting sessions start: the oldest first, within the tenant's limit and its quotas."""
+"""The oldest waiting sessions start first, within the tenant's limit and its quotas."""
 
 from collections.abc import Mapping, Sequence
 
@@ -92,8 +92,11 @@ def test_session_that_could_never_fit_is_told_so_while_the_limit_is_reached() ->
 
 
 def test_only_the_head_of_a_queue_is_told_anew_when_room_is_short() -> None:
-    """When a session ends, the quota's status is updated a little later. Until then, only the status of the
-    first session in the queue may change, not that of all."""
+    """Kubernetes updates the quota's status shortly after a session ends.
+
+    Until then, only the status of the first waiting session may change. The status of the other waiting
+    sessions must stay the same.
+    """
     many = [candidate(f"s{number:02}", number) for number in range(20)]
     at_limit = decision_for(*many, free=0)
     quota_full = decision_for(*many, quotas={"ns": [quota(used={"cpu": "2"}, cpu="2")]})

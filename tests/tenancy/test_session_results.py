@@ -1,4 +1,4 @@
-"""The results in a session's status, parsed from the result file that the session writes."""
+"""A session writes a result file. The results in the session's status are parsed from this file."""
 
 import json
 

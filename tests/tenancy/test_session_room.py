@@ -1,4 +1,4 @@
-"""Whether the quotas of a namespace have enough left for a session."""
+"""Checks whether the quotas of a namespace have enough capacity left for a session."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""Effective settings: a tenant's settings override those of its plan, field by field."""
+"""Effective settings: the settings of a tenant override the settings of its plan, field by field."""
 
 from typing import Any
 

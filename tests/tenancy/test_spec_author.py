@@ -1,4 +1,4 @@
-"""The author of a spec: the annotation counts only for its generation, its Tenant and its spec."""
+"""The author annotation is valid only for one Tenant, one generation and one spec."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def test_annotation_of_another_generation_tenant_or_spec_does_not_count() -> Non
     assert spec_author(signed(annotation, generation=3)) is None
     assert spec_author(signed(annotation, uid="u-2")) is None
     assert spec_author({**signed(annotation), "spec": {"plan": "basic"}}) is None
-    # The annotation of a new Tenant has no uid. It must not count for a later generation.
+    # The annotation of a new Tenant contains no UID. It must not be valid for a later generation.
     assert spec_author(signed(author_annotation(tenant(1), "alice").replace("1:", "2:", 1))) is None
 
 
@@ -81,7 +81,7 @@ def test_commit_counts_only_if_it_is_new() -> None:
     first = spec_change(tenant(2, commit, managedFields=managed(("argocd", NOW))), None, NOW)
     assert author_text(first) == "ann (according to the commit), applied via manager argocd"
     assert first.commit == "abc"
-    # Somebody edits the spec, and the annotations of the commit stay.
+    # A user edits the spec. The annotations about the commit stay.
     edited = spec_change(tenant(3, commit, managedFields=managed(("kubectl-edit", NOW))), first, NOW)
     assert (author_text(edited), edited.commit) == ("unknown, via manager kubectl-edit", "")
     next_commit = {**commit, "platform.ai/change-commit": "def"}

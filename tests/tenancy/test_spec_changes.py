@@ -1,4 +1,4 @@
-"""Changes of the spec in the status, and the entries of the history that they lead to."""
+"""The spec changes in a Tenant's status, and the entries of the history for these changes."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -25,7 +25,7 @@ def tenant(generation: int, status: Manifest | None = None, **spec: Any) -> Mani
 
 
 def noted(generation: int, status: Manifest | None = None, *earlier: int) -> Manifest:
-    """The status after the watcher has seen this generation and the earlier ones."""
+    """The status after the watcher has recorded this generation and the earlier generations."""
     versions = [(None, tenant(each)) for each in earlier]
     return with_changes(status or {}, noted_changes(tenant(generation, status), versions, NOW))
 
@@ -68,7 +68,7 @@ def test_rejected_spec_is_kept_with_its_reason() -> None:
     )
     (change,) = changes_in(status)
     assert (change.reason, change.detail, change.spec) == ("UnknownPlan", "spec.plan: no", {"plan": "none"})
-    # The same spec is accepted later, for example after the plan was added.
+    # The same spec is accepted later, for example because the plan was added.
     (change,) = changes_in(with_result(status, tenant(2), SpecResult.APPLIED))
     assert (change.result, change.reason, change.spec) == (SpecResult.APPLIED, "", None)
     long = with_result(noted(2), tenant(2, displayName="x" * 9000), SpecResult.REJECTED, "InvalidSpec", "no")
@@ -141,7 +141,8 @@ def test_changes_of_a_restored_tenant_are_shown_although_their_generations_are_n
 
 
 def test_update_with_another_cause_has_no_author_but_records_changes() -> None:
-    # The tenant was paused and resumed. Neither change was applied by the update that recorded a repair.
+    # The tenant was paused and resumed. The next update recorded a drift repair. It applied neither of the
+    # two changes.
     changes = (change(2, "alice", SpecResult.PAUSED), change(3, "bob", SpecResult.UNCHANGED))
     entries = history_view([update(2, 3, *changes, cause=Cause.DRIFT)])
     assert rows(entries) == [(2, "", "succeeded"), (None, "bob", "no changes"), (None, "alice", "paused")]

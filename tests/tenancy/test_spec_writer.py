@@ -1,4 +1,4 @@
-"""The field manager that wrote a spec: the owner of the changed fields, or unknown."""
+"""The writer of a spec is the field manager that owns the changed fields, or is unknown."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ def test_owner_of_the_changed_field_is_the_writer_although_all_times_are_equal()
     assert writer(changed, before) == "patch"
     added = tenant({"plan": "basic", "name": "a"}, entry("apply", plan={}), entry("patch", name={}))
     assert writer(added, before) == "patch"
-    # Its times are equal, and there is no previous version.
+    # The writer is unknown, because all times are equal and there is no previous version.
     assert writer(added) == ""
 
 
@@ -51,7 +51,7 @@ def test_shared_field_was_written_by_the_manager_whose_entry_is_new() -> None:
 @pytest.mark.parametrize(
     ("entries", "expected"),
     [
-        # `a` lost its field to a manager that the API server does not record.
+        # The field was removed from the entry of `a` by a manager that the API server does not record.
         ([entry("a", plan={}), entry("b", name={})], ""),
         ([entry("a", LATE, plan={}), entry("b", name={})], "a"),
         ([entry("a", plan={}), entry("b", name={}), entry("c", LATE)], "c"),

@@ -1,4 +1,4 @@
-"""The subjects that left a spec."""
+"""The subjects that were removed from a spec."""
 
 import pytest
 
@@ -25,10 +25,11 @@ def stored(*subjects: Subject) -> Manifest:
         ((ALICE, OPS), (OPS,), {ALICE}),
         ((ALICE, OPS), (ALICE, OPS), set()),
         ((CI,), (), {CI}),
-        # A service account without a namespace is one service account per namespace.
+        # A subject of kind ServiceAccount without a namespace means one ServiceAccount in each namespace of
+        # the tenant.
         ((EACH,), (), {EACH._replace(namespace=name) for name in NAMESPACES}),
         ((EACH,), (EACH._replace(namespace="tenant-a-dev"),), {EACH._replace(namespace="tenant-a-prod")}),
-        # A user name can mean a service account.
+        # A user name can identify a ServiceAccount.
         ((Subject("User", "system:serviceaccount:ci:runner"),), (CI,), set()),
     ],
 )

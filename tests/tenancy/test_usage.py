@@ -1,4 +1,4 @@
-"""Resource usage of a tenant: sums of quotas and of measured usage, and significant changes."""
+"""The resource usage of a tenant: the sums of quotas and of measured usage, and significant changes."""
 
 from decimal import Decimal
 from typing import Any
@@ -21,7 +21,7 @@ SMALL_CHANGE_AFTER_S = 300
 
 
 def quotas(*entries: tuple[str, dict[str, str], dict[str, str]], **spec: Any) -> dict[ObjectKey, Manifest]:
-    """Live ResourceQuotas, each from its namespace, its hard limits and its used amounts."""
+    """Live ResourceQuotas. Each entry is a namespace, the hard limits and the used amounts."""
     return {
         ObjectKey("ResourceQuota", namespace, f"quota-{number}"): {
             "kind": "ResourceQuota",
@@ -79,7 +79,7 @@ def test_measured_use_is_summed_up_over_containers_and_pods() -> None:
     assert by_namespace["a"] == MeasuredUsage(Decimal("1.150000001"), Decimal(11 * MIB + 1))
     assert by_namespace["b"] == MeasuredUsage()
     total = total_measured(by_namespace.values())
-    # The texts are rounded up, so that they never report less than the usage.
+    # The texts are rounded up, so that they never show less than the usage.
     assert (total.cpu_text, total.memory_text) == ("1151m", "12Mi")
     assert (MeasuredUsage().cpu_text, MeasuredUsage().memory_text) == ("0", "0")
 

@@ -1,4 +1,7 @@
-"""Invalid fields are reported in the words of this product: all at once, and never in pydantic's words."""
+"""Error messages about invalid fields use the terms of this product, not of pydantic.
+
+All errors are reported at once.
+"""
 
 import re
 from collections.abc import Iterator
@@ -18,12 +21,12 @@ from tenancy.spec.extra_kinds import SCHEMAS
 from tenancy.spec.tenant import TenantSpec, tenant_from_manifest
 
 MODELS: list[type[BaseModel]] = [TenantSpec, Plans, AISessionSpec, PlatformSettings, *SCHEMAS.values()]
-# At least one of these values is invalid for any field.
+# For each field, at least one of these values is invalid.
 VALUES: list[Any] = [
     *(None, True, 5, -1, 1.5, 10**30, float("nan"), "", "A b\n", "*", "1e", "x" * 600),
     *([], [5], ["x", "x"], ["*"] * 300, {}, {"A b": "*"}, {"a": 5}, {str(n): "1" for n in range(300)}),
 ]
-# Phrases of pydantic's messages, the start of a regular expression, and the text for unknown errors.
+# Phrases from pydantic's messages, the start of a regular expression, and the text for unknown errors.
 FOREIGN = re.compile(
     r"Input should|Value error|Assertion|Field required|Extra inputs|(String|List|Tuple|Dictionary|Mapping) "
     r"should|after validation|unable to|\^[(\[]|is not valid$"
@@ -40,7 +43,10 @@ TYPES = {
 
 
 def placements(schema: Any, definitions: Any, depth: int = 0) -> Iterator[Any]:
-    """Functions that put a value at each field of the schema, in a document without other fields."""
+    """For each field of the schema, yield a function.
+
+    The function creates a document from a value. The document contains only this field.
+    """
     yield lambda value: value
     schema = definitions[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
     for option in schema.get("anyOf", ()):

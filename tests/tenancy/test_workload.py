@@ -17,7 +17,10 @@ class UsageStorage(NamedTuple):
 
 
 def usage_storage(**settings: str) -> UsageStorage | None:
-    """None if there is no volume. The database is then in the watcher's run folder."""
+    """The storage of the usage database, or None if there is no volume.
+
+    Without a volume, the database is in the watcher's run folder.
+    """
     *_, stateful_set = watcher_workload(PlatformSettings.model_validate({"image": "watcher:1", **settings}))
     [container] = stateful_set["spec"]["template"]["spec"]["containers"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}

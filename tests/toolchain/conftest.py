@@ -21,7 +21,10 @@ def go() -> Path:
 
 @pytest.fixture(scope="session")
 def go_cache(go: Path) -> str:
-    """The path of Go's build cache. Tests share it, because compiling the standard library is slow."""
+    """The path of Go's build cache.
+
+    Tests share the cache, because it takes long to compile the standard library.
+    """
     return subprocess.check_output([go, "env", "GOCACHE"], text=True).strip()
 
 
@@ -35,7 +38,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go_cache: str) -> Pat
 
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go: Path) -> Path:
-    """The first folder on PATH. The only other one has a shell and Go, but none of the tools."""
+    """The first folder on PATH. The second folder on PATH contains a shell and Go, but none of the tools."""
     folder = tmp_path / "programs"
     folder.mkdir()
     system = tmp_path / "system"
@@ -62,7 +65,7 @@ def add_program(programs: Path) -> AddProgram:
 
 @pytest.fixture
 def hello(tmp_path: Path) -> Path:
-    """A Go module without dependencies whose program prints hello."""
+    """The folder of a Go module. The module has no dependencies, and its program prints hello."""
     folder = tmp_path / "hello"
     folder.mkdir()
     (folder / "go.mod").write_text("module example.test/hello\n\ngo 1.26\n")
@@ -72,5 +75,8 @@ def hello(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def base_python() -> str:
-    """The Python outside of the virtual environment, with which a user starts `./dev`."""
+    """The Python interpreter outside of the virtual environment.
+
+    Users start `./dev` with this interpreter.
+    """
     return str(sys._base_executable)  # type: ignore[attr-defined]

@@ -35,7 +35,7 @@ def test_unreachable_database_is_reported() -> None:
 
 
 def test_skipped_package_is_not_checked() -> None:
-    """With a package index that has no data about vulnerabilities, pip-audit itself reports success."""
+    """pip-audit reports success even if it has skipped a package about which its database has no data."""
     packages = [{"name": "good", "version": "1", "vulns": []}, {"name": "other", "skip_reason": "not found"}]
     scan = scan_from_output(json.dumps({"dependencies": packages}), "No known vulnerabilities found")
     assert scan.text == "NOT CHECKED: 1 of 2 packages, for example: not found"

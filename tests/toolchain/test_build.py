@@ -1,4 +1,4 @@
-"""Builds with the real Go and a small module."""
+"""Builds a small module with the real Go."""
 
 import os
 import shutil
@@ -62,7 +62,7 @@ def is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    # A zombie stays in the process table until its parent, which may be init, waits for it.
+    # A zombie stays in the process table until its parent waits for it. The parent may be the init process.
     state = subprocess.run(["/bin/ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True).stdout
     return bool(state.strip()) and not state.startswith("Z")
 
@@ -124,7 +124,7 @@ def test_two_at_once_build_once(hello: Path, add_program: AddProgram, go: Path, 
 
 
 class RecordedProgress(Progress):
-    """Records every value of `detail`, and prints nothing."""
+    """Records every value of `detail` instead of printing it."""
 
     details: ClassVar[list[str]] = []
 
@@ -144,7 +144,7 @@ def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
     build_tool(hello_tool(hello))  # Now Go's standard library is in its build cache.
     for name in ("shared", "other"):
         (hello / name).mkdir()
-    # Unique content, so that no Go build cache contains the package.
+    # The content is unique, so that Go's build cache does not contain the package.
     (hello / "shared" / "shared.go").write_text(f'package shared\n\nvar Where = "{uuid4()}"\n')
     program = 'package main\n\nimport "example.test/hello/shared"\n\nfunc main() { println(shared.Where) }\n'
     for folder in (hello, hello / "other"):
@@ -152,7 +152,8 @@ def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
     monkeypatch.setattr(build, "Progress", RecordedProgress)
     monkeypatch.setattr(RecordedProgress, "details", [])
     build_tools([hello_tool(hello), Tool("other", "1.0.0", hello, "./other")], ensure_cached)
-    # There are 3 packages and 2 times 36 units for linking. The first tool compiles 2 packages, the second 1.
+    # Each of the 3 packages is one unit of work, and linking a tool is 36 units. The first tool compiles 2
+    # packages, and the second tool compiles 1 package.
     shares = [detail.partition(",")[0] for detail in RecordedProgress.details]
     assert shares == [
         *(f"{share} % (hello)" for share in (0, 1, 2)),
@@ -166,7 +167,7 @@ def test_progress_is_a_share_of_what_go_has_to_compile_for_all_tools(
 def test_two_modules_are_built_at_once(
     hello: Path, add_program: AddProgram, go: Path, tmp_path: Path
 ) -> None:
-    """Each build waits until the other has started."""
+    """Each build waits until the other build has started."""
     started = tmp_path / "started"
     started.mkdir()
     add_program(
@@ -209,7 +210,10 @@ def test_failed_build_ends_the_others_and_names_itself(
 def test_failed_build_of_an_optional_tool_is_reported_after_the_others(
     hello: Path, tmp_path: Path, code: str
 ) -> None:
-    """A compiler finds the first fault. `go list` finds the second one, before any tool is compiled."""
+    """Each `code` has a fault. The compiler finds the first fault.
+
+    `go list` finds the second fault, before a tool is compiled.
+    """
     (hello / "optional").mkdir()
     (hello / "optional" / "main.go").write_text(f"package main\n\n{code}\n")
     other = tmp_path / "other"

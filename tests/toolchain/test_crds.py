@@ -1,4 +1,7 @@
-"""The CRDs of other projects from their published modules, and errors for missing files."""
+"""The CRDs of other projects are read from the published modules of these projects.
+
+Missing files cause an error.
+"""
 
 from pathlib import Path
 

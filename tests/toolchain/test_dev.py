@@ -1,4 +1,4 @@
-"""The `./dev` command: help without installation, creation of the environment, checks, progress."""
+"""The `./dev` command: its help without installation, the Python environment, checks and progress."""
 
 import argparse
 import pkgutil
@@ -22,7 +22,7 @@ COMMANDS = ["run", "env", "pid x", "stop", "test", "mutate", "check", "generate"
     "arguments", ["", "run", "env", "pid", "stop", "test", "mutate", "check", "generate", "bench", "clean"]
 )
 def test_help_is_answered_without_any_set_up(base_python: str, cache: Path, arguments: str) -> None:
-    # -I -S: only the standard library is importable.
+    # With -I -S, Python can import only the standard library.
     command = [base_python, "-I", "-S", str(ROOT / "dev"), *arguments.split(), "--help"]
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     assert result.stdout.startswith(f"usage: ./dev {arguments}".strip())
@@ -130,7 +130,10 @@ def test_share_comes_with_an_estimate_from_the_speed_so_far(
 
 
 def test_lock_has_each_extra_that_a_package_asks_for() -> None:
-    """If the lock file omits an extra, pip selects the newest version of the package, which has no hash."""
+    """If the lock file omits an extra, pip selects the newest version of the package.
+
+    This version has no hash.
+    """
     lock = environment.LOCK_FILE.read_text(encoding="utf-8").lower()
     requirements_with_extras = [
         requirement

@@ -1,4 +1,4 @@
-"""The Go code of this repository: its own tests, and the checks that `./dev check` runs."""
+"""The Go code in this repository passes its tests and the checks of `./dev check`."""
 
 import subprocess
 from dataclasses import replace
@@ -12,8 +12,8 @@ from embedded.toolchain.tools import ENGINE, TOOLS
 
 @pytest.mark.usefixtures("tools")
 def test_go_tests_of_the_engine_pass() -> None:
-    """Needs the tools, because their build compiles the packages that the Go tests need."""
-    # `./dev check` runs `go vet`. Without this option, `go test` would analyze all packages a second time.
+    """The test needs the tools: their build compiles the packages that the Go tests import."""
+    # `./dev check` already runs `go vet`. Without this option, `go test` would analyze all packages again.
     assert run_in_copy(TOOLS[ENGINE], "test", "-vet=off", "./...") == 0
 
 

@@ -1,4 +1,4 @@
-"""The selection of Go. The `go` programs here are scripts that print a version."""
+"""`ensure_go` selects a Go toolchain. In these tests, `go` programs are scripts that print a version."""
 
 import signal
 import subprocess
@@ -52,7 +52,7 @@ def test_signal_during_the_start_of_go_leaves_no_process(
     popen = subprocess.Popen
 
     def interrupted(*arguments: Any, **options: Any) -> "subprocess.Popen[str]":
-        """Raise SIGINT after the process has started and before Popen returns."""
+        """Start the process, and then raise SIGINT before Popen returns."""
         started.append(popen(*arguments, **options))
         signal.raise_signal(signal.SIGINT)
         return started[-1]

@@ -1,4 +1,4 @@
-"""`./dev mutate`: the list of mutations matches the product and its tests, and the outcomes are correct."""
+"""`./dev mutate`: the mutations match the code and its tests, and the outcomes are correct."""
 
 import argparse
 import subprocess

@@ -1,4 +1,7 @@
-"""Dependencies that only some tests need: each has a fixture, and a missing one fails only its tests."""
+"""Each dependency that only some tests need has a fixture.
+
+If the dependency is not available, only these tests fail.
+"""
 
 import pytest
 

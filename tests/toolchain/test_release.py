@@ -1,4 +1,4 @@
-"""Downloads from a local server that publishes the files of each test."""
+"""`./dev` downloads releases of tools. In these tests, a local server publishes the files."""
 
 import hashlib
 import io
@@ -22,7 +22,7 @@ HOST, PROVIDER = TOOLS["pulumi-language-python"], TOOLS["pulumi-resource-kuberne
 
 
 class Mirror:
-    """The published files by address, and the requested addresses."""
+    """The published files, keyed by URL path, and the paths that clients have requested."""
 
     def __init__(self) -> None:
         self.files: dict[str, bytes] = {}

@@ -1,4 +1,7 @@
-"""The source of a tool: PATH, cache, release or build. The tools here are scripts that print a version."""
+"""A tool comes from PATH, the cache, a release or a build.
+
+In these tests, tools are scripts that print a version.
+"""
 
 import os
 import shutil
@@ -154,7 +157,7 @@ def test_release_comes_before_a_build_and_neither_is_repeated(monkeypatch: pytes
     names = [HOST.name, ETCD.name, PROVIDER.name]
     assert present_tools(names) == {}
     assert ensure_tools(names) == {name: cached_path(TOOLS[name]) for name in names}
-    # One call builds all tools, so that the progress covers all of them.
+    # One call builds all tools, so that the progress display includes all tools.
     fetches = [f"fetch {name}" for name in names]
     assert calls == [*fetches, f"build {HOST.name}, {PROVIDER.name}"]
     assert ensure_tools(names) == present_tools(names) == {name: cached_path(TOOLS[name]) for name in names}

@@ -1,4 +1,4 @@
-"""The table of tools: versions match the Python packages, and cache keys change with the build."""
+"""The table of tools: versions match the Python packages, and a changed build changes the cache key."""
 
 import re
 import shutil
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from embedded.environment import LOCK_FILE, ROOT
+from embedded.toolchain.compiler import COMPILER_FLAGS
 from embedded.toolchain.tools import ENGINE, STACK_TOOLS, TEST_TOOLS, TOOLS, cache_key, version_in
 
 ETCD, PULUMI = TOOLS["etcd"], TOOLS["pulumi"]
@@ -65,7 +66,8 @@ def test_cli_and_engine_are_built_from_one_module_with_the_version_of_pulumi() -
 def test_cache_key_changes_with_the_recipe() -> None:
     others = [replace(ETCD, ldflags="-s"), replace(ETCD, tags="a")]
     keys = {cache_key(tool) for tool in (ETCD, *others)}
-    assert len(keys) == 3
+    keys |= {cache_key(ETCD, flags) for flags in ((), COMPILER_FLAGS[:-1], COMPILER_FLAGS)}
+    assert len(keys) == 5
 
 
 def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:

@@ -1,1 +1,4 @@
-"""A package, so that package-scoped fixtures end after its last test: even an idle cluster uses CPU."""
+"""This folder is a package, so that package-scoped fixtures end after its last test.
+
+Even an idle cluster uses CPU.
+"""

@@ -1,4 +1,4 @@
-"""Reads the usage of a tenant from its status and with kubectl, and starts pods that use resources."""
+"""Reads the usage of a tenant from its status and with kubectl, and creates pods that use resources."""
 
 import json
 import subprocess
@@ -13,13 +13,13 @@ from tests.integrations.pods import POD, allow_pods, pod
 from tests.platform import Platform
 from tests.waiting import eventually
 
-# Options of the watcher with short periods, so that tests do not wait long.
+# Options that give the watcher short periods, so that tests do not wait long.
 PERIODS = (
     *("--usage-status-period", "1"),
     *("--usage-metrics-period", "1"),
     *("--usage-record-period", "1"),
 )
-# The resource names of ResourceQuotas, by their names in the status.
+# The resource names in ResourceQuotas, keyed by the names in the Tenant's status.
 QUOTA_KEYS = {"cpu": "cpu", "memory": "memory", "storage": "requests.storage", "pods": "pods"}
 CLAIM = Kind("v1", "PersistentVolumeClaim", "persistentvolumeclaims")
 
@@ -36,7 +36,7 @@ def status_usage(platform: Platform, manifest: Manifest) -> dict[str, Any]:
 
 
 def reported_pod_usage(platform: Platform, manifest: Manifest) -> PodUsage | None:
-    """The number of pods and their requests, from the status of the tenant."""
+    """The number of the tenant's pods and the sum of their requests, from the Tenant's status."""
     usage = status_usage(platform, manifest)
     if "pods" not in usage:
         return None
@@ -45,7 +45,7 @@ def reported_pod_usage(platform: Platform, manifest: Manifest) -> PodUsage | Non
 
 
 def live_pod_usage(platform: Platform, *namespaces: str) -> PodUsage:
-    """The number of pods that have not finished, and their requests."""
+    """The number of live pods that have not finished, and the sum of their requests."""
     pods = [pod for namespace in namespaces for pod in kubectl_get(platform, "pods", namespace)]
     active = [pod for pod in pods if pod["status"]["phase"] not in ("Succeeded", "Failed")]
     requests_by_container = [
@@ -59,9 +59,9 @@ def live_pod_usage(platform: Platform, *namespaces: str) -> PodUsage:
 
 
 def quota_amount(platform: Platform, part: str, resource: str, *namespaces: str) -> Decimal:
-    """The `used` or `hard` amount of ResourceQuotas, summed over namespaces.
+    """The sum of the `used` or `hard` amounts of a resource over the namespaces.
 
-    If several quotas of a namespace have the resource, the lowest amount counts.
+    If several quotas of a namespace limit the resource, only the lowest amount of the namespace is added.
     """
     return sum((min(_amounts(platform, part, resource, namespace)) for namespace in namespaces), Decimal())
 
@@ -73,7 +73,7 @@ def _amounts(platform: Platform, part: str, resource: str, namespace: str) -> It
 
 
 def kubectl_get(platform: Platform, resource: str, namespace: str) -> list[Manifest]:
-    """The objects that `kubectl get` returns."""
+    """The objects that `kubectl get` prints."""
     completed = subprocess.run(
         ["kubectl", "get", resource, "--namespace", namespace, "--output", "json"],
         env={**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)},
@@ -86,7 +86,7 @@ def kubectl_get(platform: Platform, resource: str, namespace: str) -> list[Manif
 
 
 def start_pods(platform: Platform, namespace: str, count: int, **annotations: str) -> list[str]:
-    """Create pods and return their names. The annotation `x` becomes `kwok.tenancy/x`."""
+    """Create pods, and return their names. An argument `x` becomes the annotation `kwok.tenancy/x`."""
     allow_pods(platform.admin, namespace)
     manifest = pod(namespace)
     manifest["metadata"]["annotations"] = {

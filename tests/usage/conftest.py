@@ -1,5 +1,4 @@
-"""Fixtures of the usage tests: their own cluster with nodes, so that pods run, a watcher with short periods,
-and a browser."""
+"""Fixtures for the tests of usage: a cluster with nodes, a watcher with short periods, and a browser."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +26,7 @@ def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFacto
 def running_platform(
     tools: dict[str, Path], control_plane: ControlPlane, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Platform]:
-    """The platform of this package. It overrides the shared one, whose cluster has no nodes."""
+    """The platform of this package. It replaces the shared platform, whose cluster has no nodes."""
     folder = tmp_path_factory.mktemp("usage-platform")
     platform = Platform.install(control_plane.kubeconfig, path_with(tools), folder)
     platform.start(*PERIODS)
@@ -38,6 +37,6 @@ def running_platform(
 
 @pytest.fixture
 def platform(running_platform: Platform) -> Platform:
-    """The platform with a running watcher, whatever the previous test did."""
+    """The platform with a running watcher, even if the previous test has stopped the watcher."""
     running_platform.ensure_started(*PERIODS)
     return running_platform

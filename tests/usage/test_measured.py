@@ -1,4 +1,7 @@
-"""The measured usage of pods is reported while the cluster serves metrics. Its absence causes no error."""
+"""While the cluster serves metrics, the measured usage of pods is reported.
+
+Without metrics, no error occurs.
+"""
 
 from decimal import Decimal
 from pathlib import Path
@@ -17,12 +20,12 @@ from tests.waiting import eventually
 
 A, B = "tenant-busy-a", "tenant-busy-b"
 MIB = 2**20
-# A port on which no program listens.
+# No program listens on this port.
 UNUSED_PORT = 1
 
 
 def set_port(platform: Platform, port: int) -> int:
-    """Set the port at which the API server finds metrics-server. Returns the previous port."""
+    """Set the port under which the API server connects to metrics-server. Returns the previous port."""
     service = platform.admin.get(API_SERVICE, API_SERVICE_NAME)
     assert service is not None
     platform.admin.patch(API_SERVICE, API_SERVICE_NAME, {"spec": {"service": {"port": port}}})
@@ -46,7 +49,7 @@ def test_measured_usage_is_reported_while_the_cluster_measures_it(
     start_pods(platform, "default", 1, cpu="7", memory="7Gi")
     manifest = new_tenant("busy", plan="basic", namespaces=[{"name": "a"}, {"name": "b"}])
     platform.await_active(manifest)
-    # Both use the same amount, so that the second one is a significant change, whichever is measured first.
+    # Both pods use the same amount. So the usage of the second measured pod is always a significant change.
     for namespace in (A, B):
         start_pods(platform, namespace, 1, cpu="150m", memory="100Mi")
 
@@ -59,7 +62,7 @@ def test_measured_usage_is_reported_while_the_cluster_measures_it(
 
     with running_metrics_server(metrics_server_binary, control_plane, tmp_path):
         eventually(is_reported, "the status reports the sum")
-        # CPU usage is an average over time, so it is not exact.
+        # The CPU usage is not exact, because it is an average over time.
         cpu = float(quantity_value(status_usage(platform, manifest)["cpu"]))
         assert cpu == pytest.approx(0.3, rel=0.15)
         series = platform.metrics("tenancy_usage_measured")
@@ -72,7 +75,7 @@ def test_measured_usage_is_reported_while_the_cluster_measures_it(
         expect(tab.page.get_by_role("main")).to_contain_text(in_use)
         assert f"In use  {in_use}" in tenancy("show", "busy").stdout.splitlines()
 
-        # After a few failed reads the usage is no longer reported, until a read succeeds.
+        # After a few failed reads, the usage is not reported until a read succeeds.
         before = failed_read_count(platform)
         port = set_port(platform, UNUSED_PORT)
         eventually(is_no_longer_reported, "the status no longer reports usage that cannot be read")

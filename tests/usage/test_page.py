@@ -1,4 +1,4 @@
-"""The page and `tenancy show` report the usage of a tenant's quotas."""
+"""The web page and `tenancy show` show the usage of a tenant's quotas."""
 
 from playwright.sync_api import expect
 

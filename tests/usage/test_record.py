@@ -1,4 +1,4 @@
-"""Usage is recorded, and the record continues after the watcher was stopped or killed."""
+"""The watcher records usage. After a stop or a kill of the watcher, the record continues."""
 
 import csv
 import subprocess
@@ -16,18 +16,18 @@ from watcher.usage.store import UsageStore
 NAMESPACE = "tenant-recorded"
 POD_COUNT, POD_QUOTA = 2, 20
 EVER_S = 2.0**40
-# The precision of hours in reports.
+# The precision of the hours in reports.
 ROUNDING = 0.0001
 
 
 def recorded(platform: Platform) -> Hours:
-    """The recorded hours of the tenant's pods, not rounded."""
+    """The recorded hours of the tenant's pods, without rounding."""
     store = UsageStore(platform.folder / "run" / "usage.db")
     return store.hours(0, EVER_S).get(Series("recorded", NAMESPACE, "pods"), Hours())
 
 
 def await_record(platform: Platform) -> Hours:
-    """Wait for the watcher's next record. Returns the recorded hours after it."""
+    """Wait until the watcher records usage again. Returns the recorded hours."""
     before = recorded(platform).recorded
     return eventually(
         lambda: hours if (hours := recorded(platform)).recorded > before else None, "the record has grown"
@@ -49,7 +49,7 @@ def test_usage_record_continues_after_a_restart(platform: Platform, new_tenant: 
         lambda: platform.metrics("tenancy_usage_used").get((NAMESPACE, "pods", "recorded")) == POD_COUNT,
         "the watcher counts all pods",
     )
-    # From here on, each record includes the pods.
+    # All later records include the pods.
     first = await_record(platform)
     for restart in (platform.stop, platform.kill):
         restart()
@@ -60,7 +60,7 @@ def test_usage_record_continues_after_a_restart(platform: Platform, new_tenant: 
     report = tenancy_usage(platform, "--since", "30d", "-o", "csv")
     after = await_record(platform)
     for now in (before, after):
-        # No time is missing, and none is counted twice.
+        # No period of time is missing, and no period is counted twice.
         recorded_h = now.recorded - first.recorded
         assert recorded_h > 0
         assert now.used - first.used == pytest.approx(POD_COUNT * recorded_h)

@@ -1,4 +1,4 @@
-"""The queries of alerts and dashboard use only series and labels that the watcher serves."""
+"""The queries of the alerts and the dashboard use only time series and labels that the watcher serves."""
 
 import re
 
@@ -9,7 +9,7 @@ from tenancy.platform.prometheus import prometheus_rule
 from tenancy.platform.settings import PlatformSettings
 from tests.platform import NewTenant, Platform
 
-# Served only if the cluster measures the usage of pods; `test_measured` checks it.
+# The watcher serves this series only if the cluster measures the usage of pods. `test_measured` tests it.
 MEASURED = "tenancy_usage_measured"
 
 
@@ -24,7 +24,7 @@ def queries() -> list[str]:
 
 
 def labels_in(query: str) -> set[str]:
-    """The labels that the query selects by, groups by, or lists the values of."""
+    """The labels by which the query selects or groups, and the labels whose values it lists."""
     selected = re.findall(r"(\w+)=~?\"", query)
     grouped = [label.strip() for group in re.findall(r"by \(([^)]*)\)", query) for label in group.split(",")]
     listed = re.findall(r"label_values\(\w+, (\w+)\)", query)

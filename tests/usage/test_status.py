@@ -1,4 +1,4 @@
-"""The status reports the usage of a tenant as the cluster counts it, with pods that run."""
+"""A Tenant's status reports the same usage as the cluster. The pods of the tests run on simulated nodes."""
 
 from cluster.errors import ClusterError
 from tenancy.base.quantity import quantity_value
@@ -28,11 +28,14 @@ def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(
     running = start_pods(platform, A, 3)
     await_phase(platform, A, running, "Running")
     await_phase(platform, B, start_pods(platform, B, 1), "Running")
-    # This pod has finished and uses nothing.
+    # This pod has finished, so it uses no resources.
     await_phase(platform, B, start_pods(platform, B, 1, outcome="complete"), "Succeeded")
 
     def is_claimed() -> bool:
-        """Create the claim. The API server reports a conflict if the status of the quota changes then."""
+        """Create the claim.
+
+        If the quota's status changes at the same time, the API server reports a conflict.
+        """
         try:
             platform.admin.create(CLAIM, claim(B, "2Gi"))
         except ClusterError as error:
@@ -70,7 +73,7 @@ def test_usage_in_status_is_the_sum_that_the_cluster_shows_paused_or_not(
     assert series[B, "pods", "used"] == 1
     assert series[B, "storage", "used"] == 2 * 2**30
 
-    # The usage of a paused tenant is still reported.
+    # The status still reports the usage while the tenant is paused.
     platform.apply({**manifest, "spec": {**manifest["spec"], "paused": True}})
     platform.await_condition(manifest, "Paused")
     for name in running[:2]:

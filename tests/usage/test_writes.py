@@ -1,4 +1,4 @@
-"""Changes of usage are collected before they are written, and the writes cause no further work."""
+"""The watcher collects changes of usage before it writes them. The writes cause no further reconciles."""
 
 from tenancy.base.quantity import quantity_value
 from tests.integrations.pods import POD
@@ -9,12 +9,13 @@ from tests.waiting import eventually
 NAMESPACE, LATER = "tenant-quiet", "tenant-quiet-later"
 # The number of pods that the plan allows.
 POD_COUNT = 10
-# The status period is longer than any test: only another reconcile reports changes of usage.
+# The status period is longer than any test. So the watcher writes the usage only when it reconciles the
+# tenant.
 LONG = (*PERIODS, "--usage-status-period", "3600")
 
 
 def reconcile_count(platform: Platform, tenant: str) -> int:
-    """The number of reconciles of the tenant since the last start of the watcher."""
+    """The number of times that the watcher has reconciled the tenant since the watcher's last start."""
     messages = ("stack applied", "tenant unchanged", "tenant failed")
     return sum(1 for line in platform.log() if line["message"] in messages and line["tenant"] == tenant)
 
@@ -39,8 +40,8 @@ def test_changes_of_usage_are_collected_and_run_nothing(platform: Platform, new_
 
     platform.start(*PERIODS)
     eventually(lambda: status_usage(platform, manifest)["pods"] == POD_COUNT, "the status reports all pods")
-    # Delete them only now: while pods are created and deleted at the same time, a ResourceQuota may count one
-    # too few for a while.
+    # Delete the pods only now. While pods are created and deleted at the same time, a ResourceQuota may count
+    # one pod too few for some time.
     for name in names:
         platform.admin.delete(POD, name, NAMESPACE)
 
@@ -52,8 +53,8 @@ def test_changes_of_usage_are_collected_and_run_nothing(platform: Platform, new_
         )
 
     eventually(is_end_reported, "the status reports no usage")
-    # The watch reports the write. If it caused a reconcile, that would have happened before the status of the
-    # other tenant reports its new pod.
+    # The watcher's watch reports its own write. If this caused a reconcile, it would have happened before the
+    # status of the other tenant shows the new pod.
     count_before = reconcile_count(platform, "quiet")
     start_pods(platform, LATER, 1)
     eventually(

@@ -1,4 +1,4 @@
-"""Changed plans: their text, and waiting until the watcher reports them or applies them to tenants."""
+"""Writes changed plans, and waits until the watcher reports them or applies them to tenants."""
 
 import hashlib
 from pathlib import Path
@@ -17,7 +17,10 @@ PLANS_CONFIG_MAP = ("tenancy-system", "tenancy-plans")
 
 
 def plans_with(**changes: dict[str, Any]) -> str:
-    """The shipped plans with some settings changed."""
+    """The text of the shipped plans with some changed settings.
+
+    `changes` maps the name of a plan to its settings.
+    """
     plans = yaml.safe_load(SHIPPED_PLANS.read_text())["plans"]
     return yaml.safe_dump({"plans": plans | {name: plans[name] | change for name, change in changes.items()}})
 
@@ -30,7 +33,7 @@ def plans_without(name: str) -> str:
 
 def write_plans(platform: Platform, path: Path, text: str) -> None:
     """Write the plans to the file, and wait until they are in force."""
-    # Make each version unique: the watcher ignores plans that it has already.
+    # Make each text unique, because the watcher ignores a text that is already in force.
     text += f"\n# {uuid4()}\n"
     path.write_text(text)
     await_in_force(platform, text)
@@ -52,7 +55,7 @@ def apply_config_map(platform: Platform, text: str, key: str = "plans.yaml") -> 
 
 
 def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
-    """Wait until the tenant is Active and its last update has this cause."""
+    """Wait until the Tenant is Active and its last update has this cause."""
 
     def is_done() -> bool:
         status = (platform.tenant(manifest) or {}).get("status", {})
@@ -62,7 +65,10 @@ def await_update(platform: Platform, manifest: Manifest, cause: str) -> None:
 
 
 def await_note(platform: Platform, note: str) -> None:
-    """Wait until /readyz reports invalid plans with this text, and check that it still succeeds."""
+    """Wait until the response of /readyz contains this text about invalid plans.
+
+    The watcher must still be ready.
+    """
     eventually(lambda: note in platform.http_get("/readyz")[1], f"/readyz reports {note!r}")
     status, text = platform.http_get("/readyz")
     assert (status, text.splitlines()[0]) == (200, "ok")
@@ -80,21 +86,21 @@ def uids(platform: Platform, tenant: str) -> dict[tuple[str, str, str], str]:
 
 
 def unchanged_tenants(platform: Platform) -> set[str]:
-    """Tenants that were reconciled without an update since the plans changed."""
+    """The tenants that the watcher has reconciled without an update since the last change of the plans."""
     messages = [(line["message"], line.get("tenant")) for line in platform.log()]
     last_change = max(index for index, (message, _) in enumerate(messages) if message == "plans in force")
     return {tenant or "" for message, tenant in messages[last_change:] if message == "tenant unchanged"}
 
 
 def event_count(platform: Platform, name: str, reason: str, text: str) -> int:
-    """The number of Events about an object that have the reason and the text."""
+    """The number of Events about the object `name` that have this reason and contain this text."""
     return sum(
         1 for event_reason, message in platform.events(name) if event_reason == reason and text in message
     )
 
 
 def updates(platform: Platform, *manifests: Manifest) -> dict[str, tuple[int, str]]:
-    """The number of updates of each tenant, and the cause of the last one."""
+    """The number of updates of each tenant, and the cause of its last update."""
     tenants = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in manifests}
     last_updates = {name: tenant["status"]["lastUpdate"] for name, tenant in tenants.items()}
     return {name: (update["version"], update["message"]) for name, update in last_updates.items()}

@@ -1,4 +1,4 @@
-"""Extra objects for the spec of a plan or a tenant."""
+"""Extra objects for plans and Tenants."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Breaks the isolation of a tenant `kept-<state>`, and waits until the watcher has restored it."""
+"""Breaks the isolation of the tenant `kept-STATE`, and waits until the watcher has restored the isolation."""
 
 from tests.platform import Platform
 from tests.waiting import eventually
@@ -10,7 +10,7 @@ ALICE = ["alice"]
 
 
 def break_isolation(platform: Platform, state: str) -> None:
-    """Delete the default-deny policy of a namespace, and make another user its admin."""
+    """Delete the NetworkPolicy `default-deny-all`, and make another user the admin of the namespace."""
     namespace = f"tenant-kept-{state}-a"
     platform.remove(POLICY[0], namespace, POLICY[1])
     platform.patch(BINDING[0], namespace, BINDING[1], {"subjects": [EVE]})

@@ -1,4 +1,7 @@
-"""Rights of users, groups and service accounts in a tenant's namespaces, from SubjectAccessReviews."""
+"""The rights of users, groups and service accounts in a tenant's namespaces.
+
+The tests check the rights with SubjectAccessReviews.
+"""
 
 from collections.abc import Iterator
 
@@ -32,7 +35,7 @@ SPEC: Manifest = {
 
 @pytest.fixture(autouse=True, scope="module")
 def tenant(running_platform: Platform) -> Iterator[None]:
-    """One tenant for all tests of this module. No test changes it."""
+    """Create a tenant that all tests of this module share. No test changes the tenant."""
     running_platform.ensure_started()
     manifest = tenant_manifest("access", **SPEC)
     running_platform.apply(manifest)
@@ -53,7 +56,7 @@ def is_allowed(
     namespace: str = DEV,
     groups: tuple[str, ...] = (),
 ) -> bool:
-    """Whether the API server allows the request. `resource` is, for example, `pods/exec` or `jobs.batch`."""
+    """Whether RBAC allows the request. Examples for `resource` are `pods/exec` and `jobs.batch`."""
     qualified_name, _, subresource = resource.partition("/")
     name, _, group = qualified_name.partition(".")
     attributes = {
@@ -73,7 +76,7 @@ def is_allowed(
     return allowed
 
 
-# By user: the allowed requests and the denied requests.
+# For each user, the allowed requests and the denied requests.
 RIGHTS: dict[str, tuple[list[str], list[str]]] = {
     "alice": (
         [

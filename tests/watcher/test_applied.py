@@ -1,4 +1,7 @@
-"""The version that a changed object is restored to, before, during and after an update."""
+"""The applied version of an object before, during and after an update.
+
+A changed object is restored to this version.
+"""
 
 import pytest
 
@@ -132,12 +135,12 @@ def test_edit_that_a_refresh_has_copied_into_the_state_is_not_applied() -> None:
 def test_object_that_a_refresh_has_removed_from_the_state_is_applied() -> None:
     before, after = {ROLE: role("get")}, {ROLE: role("list"), QUOTA: quota(cpu="1")}
     assert half_done_objects({}, before, after) == before
-    # The update has deleted the role, and has not created the quota yet.
+    # The update has deleted the Role, and has not created the ResourceQuota yet.
     assert half_done_objects({}, {ROLE: role("get")}, {QUOTA: quota(cpu="1")}) == {}
 
 
 def test_nothing_is_applied_if_the_first_update_has_created_nothing() -> None:
-    """Otherwise, the watcher would create the objects of a tenant that it has rejected."""
+    """Otherwise, the watcher would create the objects of a rejected tenant."""
     assert half_done_objects({}, None, {ROLE: role("get")}) == {}
 
 

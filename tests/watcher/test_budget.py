@@ -1,4 +1,4 @@
-"""With `quotaScope: Tenant`, the sum of the quotas never exceeds the budget, not even during a change."""
+"""With `quotaScope: Tenant`, the sum of the quotas never exceeds the budget, even while the quotas change."""
 
 import contextlib
 import threading
@@ -28,12 +28,12 @@ CHANGES: dict[str, dict[str, Any]] = {
     "replaced": {"weights": {"b": 1, "c": 3}},
     "lowered": {"weights": {"a": 1, "b": 3}, "budget": {"cpu": "1", "memory": "1Gi", "storage": "1Gi"}},
     "raised": {"weights": {"a": 3, "b": 1}, "budget": {"cpu": "5", "memory": "7Gi", "storage": "1Ti"}},
-    # Also changes quotaScope from Namespace to Tenant.
+    # This change also changes quotaScope from Namespace to Tenant.
     "pooled": {"weights": {"a": 1, "b": 1, "c": 2}},
 }
 
 Quotas = dict[tuple[str, str], Manifest]
-# Keyed by field (spec or status), quota and resource.
+# The keys are a field (spec or status), a quota and a resource.
 Sums = defaultdict[tuple[str, str, str], Decimal]
 
 
@@ -45,7 +45,7 @@ def spec(
 
 
 class QuotaRecord(threading.Thread):
-    """Records every change of the tenants' quotas after its creation."""
+    """Records every change of the tenants' quotas since the record was created."""
 
     def __init__(self, platform: Platform) -> None:
         super().__init__(name="record quotas", daemon=True)
@@ -55,13 +55,13 @@ class QuotaRecord(threading.Thread):
         self._events: list[tuple[str, Manifest]] = []
 
     def run(self) -> None:
-        # The API server ends the watch after five minutes, or when it stops.
+        # The API server ends the watch after five minutes, or when the API server stops.
         with contextlib.suppress(ClusterError):
             for event in self._platform.admin.watch(RESOURCE_QUOTA, self._version, TENANT_LABEL):
                 self._events.append(event)
 
     def snapshots(self, tenant: str) -> list[Quotas]:
-        """The tenant's quotas at the start, and after each change."""
+        """The tenant's quotas at the start of the record, and after each change."""
         quotas = {key: quota for key, quota in self._before.items() if owner(quota) == tenant}
         snapshots = [quotas]
         for event, quota in list(self._events):
@@ -77,7 +77,7 @@ class QuotaRecord(threading.Thread):
 
 @pytest.fixture(scope="module")
 def record(running_platform: Platform) -> Iterator[QuotaRecord]:
-    """Apply all changes at the same time, each to its own tenant, and record the quotas meanwhile."""
+    """Change several tenants at the same time, each in another way, and record their quotas."""
     platform = running_platform
     platform.ensure_started()
     manifests = {
@@ -125,7 +125,7 @@ def test_share_below_the_usage_is_rejected_until_the_usage_drops(
             "metadata": {"name": name, "namespace": CROWDED_NAMESPACE},
         }
         platform.apply(note)
-    # Kubernetes adds one more ConfigMap to each namespace: kube-root-ca.crt.
+    # Kubernetes creates one more ConfigMap in each namespace: kube-root-ca.crt.
     eventually(lambda: used(platform) == "7", "the quota counts all ConfigMaps")
     before = live_quotas(platform, "crowded")
     runs = platform.pulumi_run_count(tenant="crowded")
@@ -137,7 +137,7 @@ def test_share_below_the_usage_is_rejected_until_the_usage_drops(
         f"namespace {CROWDED_NAMESPACE} uses 7 of configmaps, more than its new share 4" in ready["message"]
     )
     assert "raise the budget or the namespace's weight, or reduce the usage" in ready["message"]
-    # The repair of this object comes after the quotas of the other namespace, which must not change.
+    # The repair of this object comes after the quotas of the other namespace. These quotas must not change.
     policy = ("NetworkPolicy", "tenant-crowded-b", "tenant-isolation")
     original = platform.get(*policy)
     assert original is not None
@@ -205,11 +205,11 @@ def owner(quota: Manifest) -> str:
 
 
 def assert_never_exceeded(platform: Platform, active: Manifest, record: QuotaRecord) -> None:
-    """Check that no update leaves a sum above the budget. A sum that was above it before must not grow."""
+    """Check that no write makes a sum exceed the budget, or increases a sum that exceeds it."""
     tenant = active["metadata"]["name"]
 
     def complete_snapshots() -> list[Quotas] | None:
-        """All snapshots, once the API server enforces the new quotas and the last snapshot has them."""
+        """All snapshots. None until the new quotas are in force and the last snapshot contains them."""
         live, snapshots = live_quotas(platform, tenant), record.snapshots(tenant)
         is_in_force = all(
             quota.get("status", {}).get("hard") == quota["spec"]["hard"] for quota in live.values()
@@ -231,9 +231,9 @@ def assert_never_exceeded(platform: Platform, active: Manifest, record: QuotaRec
 
 
 def sums(quotas: Quotas) -> Sums:
-    """Sums of the desired limits (spec) and of the limits that the API server enforces (status).
+    """The sums of the limits in the specs, and of the limits in the statuses, which the API server enforces.
 
-    Some limits are not a part of the budget: every namespace has all of them.
+    Limits that are not part of the budget are left out.
     """
     totals: Sums = defaultdict(Decimal)
     for (_, name), quota in quotas.items():

@@ -1,4 +1,4 @@
-"""`pulumi` commands that an operator runs on the watcher's stacks."""
+"""An operator runs `pulumi` commands on the watcher's stacks."""
 
 import subprocess
 from collections.abc import Iterator
@@ -24,20 +24,20 @@ TENANTS = (PEEK, HAND, KEEP, BAD, PAST)
 
 @dataclass(frozen=True)
 class ByHand:
-    """Results of the operator's commands, which ran while the watcher was stopped."""
+    """The results of the operator's commands. They ran while the watcher was stopped."""
 
     preview: Completed
     up: Completed
     dropping_up: Completed
     bad_preview: Completed
-    # Live values after the commands.
+    # Values in the cluster after the commands.
     cpu: str
     kept_namespace: Manifest | None
 
 
 @pytest.fixture(scope="module")
 def by_hand(running_platform: Platform) -> Iterator[ByHand]:
-    """Stop the watcher, run the commands on changed specs, and start the watcher again."""
+    """Stop the watcher, change the specs, run the operator's commands, and start the watcher again."""
     platform = running_platform
     platform.ensure_started()
     for manifest in TENANTS:
@@ -78,7 +78,7 @@ def test_up_by_hand_builds_what_the_watcher_builds(platform: Platform, by_hand: 
     assert by_hand.up.returncode == 0, output(by_hand.up)
     assert by_hand.cpu == "4"
     tenant = platform.await_active(HAND)
-    # The watcher's own update finds nothing to change.
+    # The watcher's next update makes no changes.
     assert tenant["status"]["lastUpdate"]["resourceChanges"].keys() == {"same"}
     assert tenant["status"]["lastUpdate"]["version"] == 3
 

@@ -1,4 +1,4 @@
-"""Secrets that the platform can read appear in nothing that the platform writes."""
+"""The platform can read secrets, but the objects, files and outputs that it writes do not contain them."""
 
 import base64
 import gzip
@@ -23,7 +23,7 @@ OF_TENANT, OF_PAGE = "canary-of-the-tenant", "canary.of.the.page"
 
 
 def live(platform: Platform, tmp_path: Path) -> Iterator[str]:
-    """Create, change, break and delete a tenant. Yields the output of commands and of the page."""
+    """Create, change, break and delete a tenant. Yields the outputs of commands and of the web page."""
     manifest = tenant_manifest("canary-life", plan="basic")
     broken = extra("Service", "refused", spec={"ports": [{"port": 70000}]})
     changed = {**manifest, "spec": {"plan": "basic", "displayName": "b", "extraResources": [broken]}}
@@ -90,7 +90,7 @@ def test_no_secret_appears_in_what_the_platform_writes(platform: Platform, tmp_p
 
 
 def test_credentials_in_the_url_of_a_backend_are_not_logged(platform: Platform, tmp_path: Path) -> None:
-    """No cluster is reachable, so that these watchers do not reconcile the tenants of other tests."""
+    """The watchers cannot reach a cluster, so that they do not reconcile the tenants of other tests."""
     kubeconfig = tmp_path / "kubeconfig"
     document = yaml.safe_load(platform.admin_kubeconfig.read_text())
     document["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"

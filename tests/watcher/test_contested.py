@@ -1,4 +1,7 @@
-"""ContestedObjects distinguishes single edits from an object that is changed again after each repair."""
+"""An object that changes again after each repair is contested.
+
+An object with single edits is not contested.
+"""
 
 import pytest
 
@@ -10,14 +13,17 @@ ROLE = ObjectKey("Role", "tenant-a", "tenant-viewer")
 
 
 class Rounds:
-    """Rounds of repair with a simulated clock."""
+    """Runs rounds of repair with a simulated clock."""
 
     def __init__(self) -> None:
         self.now_s = 1000.0
         self.contested = ContestedObjects(lambda: self.now_s)
 
     def repair(self, *keys: ObjectKey, takes_s: float = 1.0) -> set[ObjectKey]:
-        """Run one round of repair, and return the contested objects."""
+        """Run one round, which repairs these objects and takes `takes_s` seconds.
+
+        Returns the contested objects.
+        """
         contested = self.contested.begin_round({key: object() for key in keys})
         self.now_s += takes_s
         self.contested.end_round(keys)

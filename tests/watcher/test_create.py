@@ -1,4 +1,4 @@
-"""A new Tenant gets its namespaces, roles, quotas, limits, network policies and status."""
+"""The watcher creates the namespaces and the other objects of a new Tenant, and writes its status."""
 
 import subprocess
 from pathlib import Path
@@ -55,7 +55,8 @@ def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, ne
             "pod-security.kubernetes.io/warn": "restricted",
         }.items()
     )
-    # An email address is not a valid label value. The label has a readable, unique form of it.
+    # An email address is not a valid label value. The label contains a readable and unique form of the
+    # address.
     assert namespace["labels"]["kleff.io/tenant-username"].startswith("joe-corp-example.")
     assert namespace["annotations"]["kleff.io/tenant-username"] == "joe@corp.example"
     quota = objects["ResourceQuota", "tenant-simple", "tenant-quota"]["spec"]["hard"]
@@ -73,7 +74,7 @@ def test_simplest_tenant_becomes_active_with_every_object(platform: Platform, ne
         "True"
     ] * 3
     assert condition(tenant, "Drifted")["status"] == "False"
-    # The Event counts objects. Pulumi also counts its own resources.
+    # The Event counts only Kubernetes objects. Pulumi's count includes its own resources.
     created = f"spec generation 1: {len(objects)} create in "
     assert any(
         reason == "Applied" and message.startswith(created) for reason, message in platform.events("simple")
@@ -131,7 +132,8 @@ def test_newer_tenant_of_the_same_name_in_the_other_group_is_rejected(
     labels = platform.objects("twin")["Namespace", "", "tenant-twin"]["metadata"]["labels"]
     assert labels["kleff.io/tenant-plan"] == "basic"
 
-    # Deleting the newer tenant, even with a finalizer, does not delete the objects of the older one.
+    # The deletion of the newer Tenant does not delete the objects of the older Tenant, even if the newer has
+    # a finalizer.
     finalizer = {"metadata": {"finalizers": ["kleff.io/namespace-finalizer"]}}
     platform.admin.patch(kind_of(newer), "twin", finalizer)
     platform.delete(newer)

@@ -1,4 +1,4 @@
-"""A deleted Tenant disappears after its objects and its stack are deleted, and not before."""
+"""A deleted Tenant is removed only after its objects and its stack have been deleted."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ from tests.waiting import eventually
 
 @pytest.fixture(scope="module")
 def tenants(running_platform: Platform) -> Iterator[dict[str, Manifest]]:
-    """One tenant per test, each applied. Two of them are already being deleted."""
+    """The Tenants of the tests. All of them have been applied, and two of them are already being deleted."""
     running_platform.stop()
     running_platform.start("--deletion-blocked-after", "0.5")
     manifests = {
@@ -56,7 +56,7 @@ def test_deleted_tenant_takes_namespaces_and_stack_with_it(
         if tenant is not None:
             assert tenant["metadata"]["finalizers"] == ["kleff.io/namespace-finalizer"]
             return False
-        # The finalizer is removed last.
+        # The watcher removes the finalizer last.
         assert platform.objects("ends") == {}
         assert not stack_file(platform.folder / "state", "ends").exists()
         return True
@@ -103,7 +103,7 @@ def test_failed_destroy_keeps_finalizer_and_says_why(
 def test_users_cannot_block_the_deletion_of_their_tenant_unnoticed(
     platform: Platform, tenants: dict[str, Manifest]
 ) -> None:
-    """The tenant's admin adds finalizers, and creates a RoleBinding that outlives the managed ones."""
+    """The tenant's admin creates objects with finalizers. One of them is a RoleBinding for the admin."""
     manifest, namespace = tenants["clung-to"], "tenant-clung-to-a"
     clara = Person.named(platform.admin_kubeconfig, "clara")
     held = {"name": "holder", "namespace": namespace, "finalizers": ["example.com/hold"]}
@@ -152,7 +152,8 @@ def test_deleting_the_crd_deletes_no_namespace(platform: Platform, new_tenant: N
     platform.admin.patch(CRD, "tenants.kleff.kleff.io", allowed)
 
     def is_gone() -> bool:
-        # The admission policy rejects the deletion until the API server has loaded its parameter kind.
+        # The admission policy rejects the deletion until the API server has loaded the policy's parameter
+        # kind.
         with contextlib.suppress(ClusterError):
             platform.admin.delete(CRD, "tenants.kleff.kleff.io")
         return platform.admin.get(CRD, "tenants.kleff.kleff.io") is None
@@ -175,7 +176,7 @@ def test_watcher_has_only_the_rights_that_it_needs(platform: Platform) -> None:
     for kind in (Kind("v1", "Secret", "secrets"), Kind("apps/v1", "Deployment", "deployments")):
         with pytest.raises(ClusterError, match="forbidden"):
             watcher.list(kind)
-    # The watcher only reads the pods of AI sessions. Their Jobs create and delete them.
+    # The watcher only reads the pods of AI sessions. The sessions' Jobs create and delete these pods.
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "own", "namespace": "default"}}
     with pytest.raises(ClusterError, match="forbidden"):
         watcher.create(POD, {**pod, "spec": {"containers": [{"name": "main", "image": "any"}]}})

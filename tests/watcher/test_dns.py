@@ -1,4 +1,4 @@
-"""The CoreDNS configuration follows the creation, adoption and deletion of the tenants' namespaces."""
+"""The watcher updates the CoreDNS configuration when tenants' namespaces are created, adopted or deleted."""
 
 from collections.abc import Iterator
 from uuid import uuid4
@@ -34,7 +34,7 @@ def namespace(name: str, tenant: str, **metadata: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def running_platform(running_platform: Platform) -> Iterator[Platform]:
-    """The platform, with a watcher that writes the DNS configuration."""
+    """The platform with a watcher that writes the CoreDNS configuration."""
     running_platform.stop()
     running_platform.start("--dns-isolation")
     yield running_platform
@@ -43,7 +43,7 @@ def running_platform(running_platform: Platform) -> Iterator[Platform]:
 
 @pytest.fixture
 def rejecting_policy(platform: Platform) -> Iterator[None]:
-    """An admission policy that rejects every write of the ConfigMap, and is in effect."""
+    """An admission policy that rejects every write of the ConfigMap. The policy is in effect."""
     rule = {
         "apiGroups": [""],
         "apiVersions": ["v1"],
@@ -83,7 +83,10 @@ def rejecting_policy(platform: Platform) -> Iterator[None]:
 
 
 def await_line(platform: Platform, line: str, is_listed: bool = True) -> None:
-    """Wait until the Corefile has the line, or until it does not have it."""
+    """Wait until the Corefile contains the line.
+
+    If `is_listed` is false, wait until it does not contain the line.
+    """
 
     def is_as_expected() -> bool:
         config_map = platform.admin.get(CONFIG_MAP, COREDNS_CONFIG_MAP, COREDNS_NAMESPACE)
@@ -114,7 +117,7 @@ def test_group_is_a_tenants_live_namespaces() -> None:
 
 
 class KnownNamespaces(Informer):
-    """Knows these namespaces, and sends no requests."""
+    """An informer with fixed namespaces, which sends no requests."""
 
     def __init__(self, cluster: Cluster, namespaces: list[Manifest]) -> None:
         super().__init__(cluster, NAMESPACE, lambda _before, _after: None)
@@ -170,7 +173,7 @@ def test_adopted_namespace_is_listed_even_if_it_is_the_only_one(
 
 @pytest.fixture(scope="module")
 def listed(running_platform: Platform) -> Iterator[str]:
-    """The Corefile line of a tenant with two namespaces."""
+    """The line in the Corefile for a tenant with two namespaces."""
     running_platform.ensure_started()
     manifest = tenant_manifest("listed", namespaces=[{"name": "one"}, {"name": "two"}])
     running_platform.apply(manifest)

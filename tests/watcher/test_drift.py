@@ -1,4 +1,4 @@
-"""Edited and deleted objects are restored after a watch event, and the status reports the repair."""
+"""After a watch event, the watcher restores an edited or deleted object. The status reports the repair."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,7 +13,8 @@ NAMESPACE = "tenant-drifts"
 FROM_EVERYWHERE: list[Manifest] = [{"from": [{"namespaceSelector": {}}]}]
 EVE = {"kind": "User", "name": "eve", "apiGroup": "rbac.authorization.k8s.io"}
 
-# Kind and name of the object, the patch, the changed part of the object, and its path in the status.
+# Each value is the kind and name of an object, the patch, a function that returns the changed part of the
+# object, and the path of this part in the status.
 EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
     "a binding's subjects": (
         *("RoleBinding", "tenant-admin", {"subjects": [EVE]}),
@@ -70,7 +71,7 @@ EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
 
 @pytest.fixture(scope="module")
 def drifting_tenant(running_platform: Platform) -> Iterator[Manifest]:
-    """One tenant for all tests of this module. Each test waits until its drift is repaired."""
+    """A tenant that all tests of this module share. Each test waits until its drift is repaired."""
     running_platform.ensure_started()
     manifest = tenant_manifest("drifts", adminUsers=["alice"])
     running_platform.apply(manifest)
@@ -80,13 +81,13 @@ def drifting_tenant(running_platform: Platform) -> Iterator[Manifest]:
 
 @pytest.fixture
 def drifting(platform: Platform, drifting_tenant: Manifest) -> Manifest:
-    """The tenant, once it is Active without drift."""
+    """The shared tenant. The fixture waits until the Tenant is Active and has no drift."""
     platform.await_active(drifting_tenant)
     return drifting_tenant
 
 
 def await_repair(platform: Platform, tenant: Manifest, change: str) -> None:
-    """Wait until the status reports this drift as repaired."""
+    """Wait until the status reports that this drift was repaired."""
 
     def is_reported() -> bool:
         drifted = condition(platform.tenant(tenant) or {}, "Drifted")

@@ -1,11 +1,17 @@
-"""Each behaviour of the watcher with both engines, and the report if the warm engine cannot be used."""
+"""The watcher behaves in the same way with both engines.
 
+If the warm engine cannot be used, the watcher reports it.
+"""
+
+import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 import pytest
 
+from stacks.engine.protocol import STATUS, answer_from_line
 from stacks.operation import EngineName
 from tenancy.base.manifest import Manifest
 from tests.checkpoint import stack_file
@@ -17,7 +23,7 @@ POLICY = "default-deny-all"
 
 @pytest.fixture(scope="module", params=EngineName)
 def engine(running_platform: Platform, request: pytest.FixtureRequest) -> Iterator[EngineName]:
-    """The engine of a watcher that is started with it."""
+    """The engine of the running watcher. The fixture starts the watcher with each of the two engines."""
     running_platform.stop()
     running_platform.start("--engine", request.param)
     yield request.param
@@ -36,7 +42,7 @@ def version(platform: Platform, manifest: Manifest) -> int:
 
 
 def operations(platform: Platform, tenant: str) -> set[str]:
-    """The names of the operations on the tenant's stack that ran as processes."""
+    """The names of the operations on the tenant's stack that ran in separate processes."""
     lines = [line for line in platform.log() if line["message"] == "pulumi ran"]
     return {
         line["command"].split()[0] for line in lines if line["stack"] == f"tenant-{tenant}" and "code" in line
@@ -134,7 +140,10 @@ def test_watcher_without_a_usable_engine_uses_the_cli_and_says_so(running_platfo
 
 @pytest.mark.long
 def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform) -> None:
-    """Run 2,000 updates: 200 of each tenant. New engine processes replace the engine meanwhile."""
+    """Run 2,000 updates, 200 of each tenant.
+
+    During these updates, new processes replace the engine several times.
+    """
     platform = running_platform
     platform.stop()
     platform.start("--engine", "warm")
@@ -153,10 +162,11 @@ def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform)
     after = _use(platform)
     print(before, after, sep="\n")
     assert version(platform, manifests[0]) >= 200
-    # Between two replacements, the engine keeps one file and some memory per update. During a replacement,
-    # two engines with a provider each run.
+    # Between two replacements, the engine keeps one file, three goroutines and some memory per update.
+    # During a replacement, two engines with a provider each run.
     assert after.processes <= 5
     assert after.open_files <= before.open_files + 550
+    assert after.goroutines <= before.goroutines + 1000
     assert after.memory_bytes <= before.memory_bytes + (250 << 20)
     assert platform.metrics("tenancy_engine_usable") == {(): 1}
     platform.verify_and_abandon(manifests)
@@ -165,10 +175,11 @@ def test_thousands_of_updates_leave_the_watcher_flat(running_platform: Platform)
 
 @dataclass(frozen=True)
 class Use:
-    """What the watcher, the engine and the provider use together."""
+    """The resources that the watcher, the engine and the provider use together."""
 
     processes: int
     open_files: int
+    goroutines: int
     memory_bytes: int
 
 
@@ -179,5 +190,16 @@ def _use(platform: Platform) -> Use:
     return Use(
         len(processes),
         sum(process.num_fds() for process in processes),
+        _goroutines(platform.folder / "run"),
         sum(process.memory_info().rss for process in processes),
     )
+
+
+def _goroutines(run_dir: Path) -> int:
+    """The goroutines of the newest engine process."""
+    newest = max(run_dir.glob("engine.*/engine.sock"), key=lambda path: path.stat().st_mtime)
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(str(newest))
+        connection.sendall(STATUS)
+        answer = answer_from_line(connection.makefile("rb").readline())
+    return int(answer.status["goroutines"])

@@ -1,4 +1,4 @@
-"""The example with the most fields. The examples that `./dev run` applies are tested together with it."""
+"""The watcher applies the example with the most fields and the examples that `./dev run` uses."""
 
 import yaml
 

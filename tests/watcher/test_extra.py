@@ -1,4 +1,7 @@
-"""Extra objects of plans and tenants: created in each namespace, repaired, and deleted with their entry."""
+"""The watcher creates the extra objects of plans and tenants in each namespace, and repairs them.
+
+When an entry is removed from the plan or the spec, the watcher deletes its objects.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +25,8 @@ EXPECTED = {
     *((manifest["kind"], manifest["metadata"]["name"]) for manifest in OF_TENANT),
 }
 
-# Kind and name of the object, the patch, the changed part of the object, and its path in the status.
+# Each value is the kind and name of an object, the patch, a function that returns the changed part of the
+# object, and the path of this part in the status.
 EDITS: dict[str, tuple[str, str, Manifest, Callable[[Manifest], Any], str]] = {
     "a key": ("ConfigMap", "extras-facts", {"data": {"where": "x"}}, lambda live: live["data"], "data.where"),
     "one more key": (
@@ -84,7 +88,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
-    """One tenant for all tests of this module, and a watcher with its plan."""
+    """A tenant that all tests of this module share. The watcher uses a plans file with the tenant's plan."""
     running_platform.stop()
     running_platform.start("--plans", str(plans))
     manifest = tenant_manifest(
@@ -103,7 +107,7 @@ def extras(running_platform: Platform, plans: Path) -> Iterator[Manifest]:
 
 @contextmanager
 def paused(platform: Platform, tenant: Manifest) -> Iterator[None]:
-    """Pause the tenant. On exit, resume it and wait until it is Active."""
+    """Pause the tenant. On exit, resume it, and wait until it is Active."""
     platform.apply({**tenant, "spec": {**tenant["spec"], "paused": True}})
     platform.await_condition(tenant, "Paused")
     yield
@@ -112,7 +116,7 @@ def paused(platform: Platform, tenant: Manifest) -> Iterator[None]:
 
 
 def await_drift(platform: Platform, tenant: Manifest, reason: str, changes: list[str]) -> None:
-    """Wait until the Drifted condition has the reason and reports all of these changes."""
+    """Wait until the condition Drifted has the reason, and its message contains all these changes."""
 
     def is_reported() -> bool:
         drifted = condition(platform.tenant(tenant) or {}, "Drifted")
@@ -122,7 +126,7 @@ def await_drift(platform: Platform, tenant: Manifest, reason: str, changes: list
 
 
 def expect_no_drift(platform: Platform, plans: Path) -> None:
-    """Check that a preview that refreshes every object shows no changes."""
+    """Check that a preview with `--refresh` shows no changes."""
     preview = platform.pulumi(
         "tenant-extras",
         *("preview", "--refresh", "--expect-no-changes", "--config", f"tenancy:plans={plans}"),
@@ -150,15 +154,16 @@ def test_fields_that_the_api_server_defaults_are_no_drift(
 
 
 def edited_object(edit: str) -> tuple[str, str, str]:
-    """Kind, namespace and name of the edited object.
+    """The kind, namespace and name of the edited object.
 
-    The namespaces alternate: edits of one object in a row would make it contested.
+    Consecutive edits change objects in different namespaces. Otherwise, the watcher would report a contested
+    object.
     """
     kind, name, *_ = EDITS[edit]
     return kind, NAMESPACES[list(EDITS).index(edit) % len(NAMESPACES)], name
 
 
-# At most five objects per test: the status does not name more.
+# Each test edits at most five objects, because the status lists at most five.
 @pytest.mark.parametrize("edits", [list(EDITS)[at::3] for at in range(3)], ids=", ".join)
 def test_edited_extra_object_is_reverted(edits: list[str], platform: Platform, extras: Manifest) -> None:
     before = {edit: platform.get(*edited_object(edit)) or {} for edit in edits}

@@ -1,4 +1,4 @@
-"""Extra objects that are rejected: invalid ones, kinds that are not allowed, and names that are taken."""
+"""The watcher rejects extra objects that are invalid, have a forbidden kind, or have a name that is taken."""
 
 import pytest
 

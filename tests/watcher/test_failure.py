@@ -1,4 +1,4 @@
-"""Failures are reported and retried, and cause no endless series of updates."""
+"""The watcher reports and retries failures. A failure does not cause an endless series of updates."""
 
 import copy
 import re
@@ -27,7 +27,7 @@ def may_create_policies(platform: Platform) -> bool:
 
 @contextmanager
 def denied_policies(platform: Platform) -> Iterator[None]:
-    """Let the watcher only read NetworkPolicies. On exit, restore its rights."""
+    """Let the watcher only read NetworkPolicies. On exit, restore the watcher's rights."""
     role = platform.admin.get(CLUSTER_ROLE, WATCHER)
     assert role is not None
     rules = role["rules"]
@@ -102,7 +102,7 @@ def test_contested_object_is_reported_and_causes_no_more_updates(
         eventually(lambda: last_version() >= version, f"update {version} is done")
         assert last_version() == version
 
-    # Five updates must run first, and each can be slow.
+    # Five updates must run first, and each update can be slow.
     tenant = eventually(contested_tenant, "the status reports DriftContested", timeout_s=200)
     message = condition(tenant, "Ready")["message"]
     assert "ResourceQuota tenant-fought/tenant-quota was repaired" in message
@@ -114,11 +114,11 @@ def test_contested_object_is_reported_and_causes_no_more_updates(
     for _ in range(2):
         await_quota()
         edit()
-    # Drift of another object still runs an update. The contested object runs no more of them.
+    # Drift of another object still causes an update. Drift of the contested object causes no more updates.
     platform.remove(*policy)
     eventually(lambda: platform.get(*policy), "the policy is back")
     await_update(version + 1)
-    # Without further edits, the tenant becomes Active. This takes no update.
+    # Without further edits, the tenant becomes Active without an update.
     await_quota()
     platform.await_active(manifest)
     platform.apply({**manifest, "spec": {"plan": "pro"}})

@@ -1,4 +1,4 @@
-"""The watcher prunes histories, and keeps the history of a deleted tenant, on a real cluster."""
+"""On a real cluster, the watcher prunes histories, and keeps the history of a deleted tenant."""
 
 import json
 

@@ -1,4 +1,7 @@
-"""When the watcher prunes histories: by the number of updates, and once per day. Needs no cluster."""
+"""The watcher prunes a history after a number of updates, and all histories once per day.
+
+The tests need no cluster.
+"""
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -17,7 +20,7 @@ LIMITS = HistoryLimits(10, 90)
 
 
 class PretendedHistories:
-    """Records the calls. Every history has at most 10 updates after it is pruned."""
+    """A fake that records the calls. After pruning, every history has at most 10 updates."""
 
     def __init__(self) -> None:
         self.pruned: list[list[str]] = []
@@ -95,7 +98,7 @@ def test_all_histories_are_pruned_by_one_command_after_a_restart(
     pruner.notice(tenant("c", 500), None)
     pruner.start()
     eventually(lambda: histories.pruned, "the histories are pruned")
-    # The next one starts only after a day, or with new updates.
+    # The pruner runs again only after a day or after new updates.
     other = start(0.05)
     other.notice(None, tenant("other", 1))
     eventually(lambda: ["other"] in histories.pruned, "another pruner has run")

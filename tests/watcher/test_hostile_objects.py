@@ -1,4 +1,7 @@
-"""The watcher reports hostile objects that the API server accepts, and other tenants are not affected."""
+"""The API server accepts some hostile objects.
+
+The watcher reports them, and they do not affect other tenants.
+"""
 
 from tenancy.base.kinds import TENANTS
 from tenancy.base.manifest import Manifest
@@ -7,7 +10,7 @@ from tests.fuzz.raw_api import RawApi
 from tests.platform import Platform, tenant_manifest
 from tests.watcher.extra_objects import extra
 
-# Each spec, and the field in the message of the watcher.
+# Each value is a hostile spec, and the field that the watcher's message names.
 HOSTILE: dict[str, tuple[Manifest, str]] = {
     "deep-maps": ({"extraResources": [extra("Service", "a", spec={"a": "@5000 maps@"})]}, ".spec.a.a.a"),
     "deep-lists": (

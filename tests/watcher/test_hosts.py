@@ -38,7 +38,7 @@ def test_second_tenant_with_a_host_is_rejected_until_the_host_is_free(
     )
     assert platform.objects("copy") == {}
 
-    # A restart must not give the host to the second tenant.
+    # After a restart, the watcher must not give the host to the second tenant.
     platform.stop()
     platform.start()
 
@@ -77,7 +77,7 @@ def test_host_is_free_only_after_no_ingress_names_it(platform: Platform, new_ten
     second = new_tenant("host-seeker", hostnames=["kept.example.com"])
     assert "belongs to tenant 'host-keeper'" in platform.await_condition(second, "HostTaken")["message"]
 
-    # The watcher finds the removal of a host at the next reconcile of the tenant.
+    # The watcher detects that the host is no longer used when it reconciles the tenant again.
     hanna.do(Attempt("DELETE", INGRESS.path("tenant-host-keeper", "trap")))
     platform.apply({**first, "spec": {"adminUsers": ["hanna"], "displayName": "Keeper"}})
     platform.await_active(second)

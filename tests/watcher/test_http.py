@@ -1,4 +1,4 @@
-"""Responses of the health checks and of text endpoints."""
+"""The responses of the watcher's health checks and text endpoints."""
 
 import urllib.error
 import urllib.request

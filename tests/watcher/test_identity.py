@@ -1,7 +1,7 @@
-"""The watcher and `pulumi up` by hand read and write with the identity of the kubeconfig.
+"""The watcher and `pulumi up` by hand use the identity in the kubeconfig for all requests.
 
-Some kubeconfigs have the credentials of an account that can do nothing but impersonate the watcher's service
-account. A request without impersonation would be forbidden.
+Some kubeconfigs contain the credentials of an account whose only right is to impersonate the watcher's
+service account. The API server would reject a request without impersonation.
 """
 
 import subprocess
@@ -44,7 +44,7 @@ def impersonator(running_platform: Platform) -> Path:
 
 @pytest.fixture(scope="module")
 def reader(running_platform: Platform) -> Path:
-    """The administrator's kubeconfig, which impersonates a user that can read everything."""
+    """The administrator's kubeconfig with impersonation of a user who can read all objects."""
     rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]}]
     allow(running_platform.admin, "idreader", "idreader", rules)
     path = running_platform.folder / "reader.kubeconfig"
@@ -68,7 +68,7 @@ def test_watcher_reads_and_writes_with_the_identity_of_its_kubeconfig(
     with connect_proxy() as proxy:
         fields = {"proxy-url": f"http://127.0.0.1:{proxy.port}"}
         kubeconfig = changed_kubeconfig(impersonator, platform.folder / "proxied.kubeconfig", cluster=fields)
-        # The option applies to the watcher and to Pulumi's provider. KUBECONFIG has no effect on either.
+        # The watcher and Pulumi's provider use the option. They ignore KUBECONFIG.
         platform.start("--kubeconfig", str(kubeconfig), KUBECONFIG="/nowhere")
         try:
             manifest = new_tenant("idwatched")
@@ -98,11 +98,11 @@ def test_watcher_with_an_unsupported_kubeconfig_does_not_start(platform: Platfor
 
 @dataclass(frozen=True)
 class ByHand:
-    """Results of the operator's commands on a changed spec, which ran while the watcher was stopped."""
+    """The results of the operator's commands on a changed spec. They ran while the watcher was stopped."""
 
-    # Keyed by the name of the command.
+    # The keys are the names of the commands.
     results: Mapping[str, Completed]
-    # The CPU quota after the commands that must fail, and after the last command.
+    # The CPU quota after the commands that fail, and the CPU quota after the last command.
     cpu_before: str
     cpu_after: str
 
@@ -115,7 +115,7 @@ def by_hand(running_platform: Platform, impersonator: Path, reader: Path) -> Ite
     platform.await_active(HAND)
     platform.stop()
     platform.apply({**HAND, "spec": {"plan": "pro"}})
-    # One command after the other: Pulumi stores the settings of a stack in one file.
+    # Run the commands one after the other, because Pulumi stores the settings of a stack in one file.
     results = {
         "context": platform.pulumi(
             "tenant-idhand",
@@ -136,7 +136,7 @@ def by_hand(running_platform: Platform, impersonator: Path, reader: Path) -> Ite
 
 
 def two_contexts(platform: Platform) -> Path:
-    """The administrator's kubeconfig with a second context, which impersonates bob."""
+    """The administrator's kubeconfig with an additional context that impersonates bob."""
     document: dict[str, Any] = yaml.safe_load(platform.admin_kubeconfig.read_text())
     context = {"cluster": document["clusters"][0]["name"], "user": "bob"}
     document["users"].append({"name": "bob", "user": {**document["users"][0]["user"], "as": "bob"}})

@@ -1,4 +1,7 @@
-"""The informer on a real API server: it follows changes, and lists again after an expired watch."""
+"""An informer on a real API server receives changes.
+
+After an expired watch, the informer lists the objects again.
+"""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +20,7 @@ SELECTOR = "informed=true"
 
 
 class RecordedInformer:
-    """An informer, the changes that it reported, and its cluster."""
+    """An informer with its cluster, and the changes that the informer has reported."""
 
     def __init__(self, cluster: Cluster) -> None:
         self.cluster = cluster
@@ -37,7 +40,10 @@ class RecordedInformer:
 
 @pytest.fixture(scope="module")
 def restarted(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A restarted API server. It no longer serves watches from earlier resource versions."""
+    """A client of an API server that was restarted.
+
+    The API server does not serve watches from older resource versions.
+    """
     folder = tmp_path_factory.mktemp("restarted")
     with ControlPlane(tools, folder, is_throw_away=True):
         pass
@@ -89,7 +95,8 @@ def test_changes_missed_by_an_expired_watch_are_reported_after_a_new_list(record
     recorded.cluster.patch(NAMESPACE, "informed-goes", {"metadata": {"labels": {"informed": None}}})
     recorded.apply_namespace("informed-stays", seen="again")
     recorded.changes.clear()
-    # As after a long disconnection: the API server no longer has the version to continue from.
+    # Simulate a long disconnection: the API server no longer has the resource version from which the informer
+    # continues.
     recorded.informer._version = "1"
     recorded.informer.start()
     eventually(lambda: ("informed-goes", None) in recorded.changes, "the missed deletion is reported")

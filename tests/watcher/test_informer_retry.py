@@ -1,4 +1,4 @@
-"""The waits of an informer after failures."""
+"""An informer waits after a failure before it tries again."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -16,7 +16,7 @@ from tests.waiting import eventually
 
 
 class LateCluster:
-    """A fake cluster that serves the kind once `is_served` is set."""
+    """A fake cluster. It serves the kind only after `is_served` is set."""
 
     def __init__(self) -> None:
         self.is_served = False
@@ -47,7 +47,7 @@ def test_retry_now_ends_the_wait_after_a_failure(monkeypatch: pytest.MonkeyPatch
 
 
 class ClosingCluster:
-    """A fake cluster that accepts every watch and ends it at once."""
+    """A fake cluster. It accepts every watch, and ends the watch immediately."""
 
     def __init__(self) -> None:
         self.watches = 0

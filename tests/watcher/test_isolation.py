@@ -1,4 +1,4 @@
-"""Edits and deletions of applied objects are reverted in every state of a tenant, also after a restart."""
+"""In every state of a tenant, the watcher reverts edits and deletions, even after a restart."""
 
 import json
 import threading
@@ -36,7 +36,7 @@ def locked(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def contested(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Edit the quota every 0.3 s."""
+    """Edit the quota every 0.3 s, so that it becomes contested."""
     is_over = threading.Event()
 
     def edit_repeatedly() -> None:
@@ -55,7 +55,10 @@ def contested(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def terminating_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Delete one of two namespaces. The finalizer of an object in it blocks the deletion."""
+    """Delete one of the tenant's two namespaces.
+
+    An object with a finalizer in the namespace blocks the deletion.
+    """
     metadata = {"name": "holds", "namespace": namespace_of(manifest, "b")}
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
     platform.apply({**config_map, "metadata": {**metadata, "finalizers": ["example.test/holds"]}})
@@ -66,7 +69,7 @@ def terminating_namespace(platform: Platform, manifest: Manifest) -> Iterator[st
 
 @contextmanager
 def protected_deletion(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Protect the tenant after its deletion began, when admission can no longer reject the deletion."""
+    """Delete the Tenant, and then protect it. At this time, admission can no longer reject the deletion."""
     platform.stop()
     platform.delete(manifest)
     platform.apply({**manifest, "spec": {**manifest["spec"], "protected": True}})
@@ -78,7 +81,10 @@ def protected_deletion(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """Add an extra object with the name of an existing object of the tenant."""
+    """Add an extra object to the spec.
+
+    An object with the same name already exists in the tenant's namespace.
+    """
     metadata = {"name": "settings", "namespace": "tenant-kept-taken-object-a"}
     platform.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"mine": "yes"}})
     extra = {
@@ -93,7 +99,7 @@ def taken_object(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """The spec asks for a namespace that no tenant can adopt."""
+    """Change the spec: add a namespace that no tenant can adopt."""
     namespaces = [*manifest["spec"]["namespaces"], {"name": "c", "existing": "default"}]
     platform.apply({**manifest, "spec": {**manifest["spec"], "adopt": True, "namespaces": namespaces}})
     yield "NamespaceTaken"
@@ -101,7 +107,7 @@ def taken_namespace(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def taken_host(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """The spec asks for a host of another tenant."""
+    """Change the spec: add a host that belongs to another tenant."""
     owner = tenant_manifest("kept-host-owner", hostnames=["kept.example.test"])
     platform.apply(owner)
     platform.await_active(owner)
@@ -112,7 +118,7 @@ def taken_host(platform: Platform, manifest: Manifest) -> Iterator[str]:
 
 @contextmanager
 def half_done(platform: Platform, manifest: Manifest) -> Iterator[str]:
-    """An update has created a namespace, and failed at an object that the API server rejects."""
+    """Run an update that creates a namespace, and then fails because the API server rejects an object."""
     extra = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -126,7 +132,7 @@ def half_done(platform: Platform, manifest: Manifest) -> Iterator[str]:
     yield "UpdateFailed"
 
 
-# protected_deletion is first, because it restarts the watcher.
+# protected_deletion must be first, because it restarts the watcher.
 STATES = {
     state.__name__.replace("_", "-"): state
     for state in (
@@ -149,7 +155,7 @@ def tenant(state: str) -> Manifest:
 
 @pytest.fixture(scope="module")
 def in_all_states(running_platform: Platform) -> Iterator[Platform]:
-    """One tenant in each state: applied once, and not updated since."""
+    """The platform with one tenant in each state. Each tenant was applied before it entered its state."""
     platform, manifests = running_platform, {state: tenant(state) for state in STATES}
     platform.ensure_started()
     for manifest in manifests.values():
@@ -176,7 +182,7 @@ def test_edit_and_deletion_are_reverted(in_all_states: Platform, state: str) -> 
 
 
 def test_edits_and_deletions_are_reverted_after_a_restart(in_all_states: Platform) -> None:
-    """Both those made while the watcher is stopped and those made later."""
+    """The test changes objects while the watcher is stopped, and again after the restart."""
     platform = in_all_states
     platform.stop()
     for state in STATES:
@@ -213,7 +219,7 @@ def test_no_other_field_manager_keeps_a_field_of_a_repaired_object(in_all_states
 
 
 def spec_writers(manifest: Manifest) -> set[tuple[str, str]]:
-    """Manager and operation of each managedFields entry with a field of the spec."""
+    """The manager and the operation of each managedFields entry that contains a field of the spec."""
     return {
         (entry["manager"], entry["operation"])
         for entry in manifest["metadata"]["managedFields"]

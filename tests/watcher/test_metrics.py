@@ -1,4 +1,4 @@
-"""The metrics match the cluster, the log and the process."""
+"""The watcher's metrics match the cluster, the log and the process."""
 
 from collections import Counter
 from typing import Any, cast
@@ -17,7 +17,7 @@ from watcher.metrics import Metrics
 
 
 def quotas(platform: Platform, tenant: str, name: str) -> dict[tuple[str, ...], float]:
-    """The samples of a quota metric of one tenant, keyed by namespace, quota and resource."""
+    """The values of a quota metric for one tenant, keyed by namespace, quota and resource."""
     samples = platform.metrics(name)
     return {tuple(labels): value for (*labels, owner), value in samples.items() if owner == tenant}
 
@@ -45,7 +45,7 @@ def test_quota_metrics_match_the_cluster_in_base_units(platform: Platform, new_t
         quota = platform.get("ResourceQuota", "tenant-measured-a", "tenant-quota-objects")
         count = int((quota or {})["status"]["used"]["configmaps"])
         roles = used.get(("tenant-measured-a", OBJECT_COUNTS, "count/roles.rbac.authorization.k8s.io"))
-        # Kubernetes adds one ConfigMap of its own to each namespace.
+        # Kubernetes creates one more ConfigMap in each namespace.
         return roles == 3 and count == 2 == used.get(
             ("tenant-measured-a", "tenant-quota-objects", "configmaps")
         )
@@ -53,7 +53,7 @@ def test_quota_metrics_match_the_cluster_in_base_units(platform: Platform, new_t
     eventually(agrees, "the ConfigMap and the Roles are counted")
     used, hard = (quotas(platform, "measured", f"tenancy_quota_{name}") for name in ("used", "hard"))
     assert used.keys() == hard.keys()
-    # Kinds without objects have no time series.
+    # There is no time series for a kind without objects.
     assert ("tenant-measured-a", OBJECT_COUNTS, "count/deployments.apps") not in hard
 
 
@@ -85,7 +85,7 @@ def test_tenants_are_counted_by_phase(platform: Platform, new_tenant: NewTenant)
 
 
 def test_reconciles_are_counted_by_result(platform: Platform, new_tenant: NewTenant) -> None:
-    """The counters and the log both cover all tenants since the start of the watcher."""
+    """The counters and the log both include all tenants since the start of the watcher."""
     good, bad = new_tenant("turned", plan="basic"), new_tenant("turned-bad", plan="gold")
     platform.await_active(good)
     platform.await_condition(bad, "UnknownPlan")
@@ -130,7 +130,7 @@ def test_reconciles_are_counted_by_result(platform: Platform, new_tenant: NewTen
 
 
 def test_process_metrics_match_the_process(platform: Platform) -> None:
-    """psutil reads the expected values from the kernel."""
+    """The expected values come from the kernel, through psutil."""
     assert platform.process is not None
     process = psutil.Process(platform.process.pid)
 

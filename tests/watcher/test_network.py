@@ -1,4 +1,4 @@
-"""Reachability of tenants, computed from the NetworkPolicies in the cluster."""
+"""The allowed traffic of tenants, computed from the NetworkPolicies in the cluster."""
 
 from collections.abc import Iterator
 
@@ -9,7 +9,7 @@ from tenancy.base.labels import SHARED_LABEL
 from tenancy.reachability import Endpoint, PodNetwork, Port
 from tests.platform import Platform, tenant_manifest
 
-# Namespaces that do not belong to tenants. They need not exist in the cluster.
+# Namespaces that belong to no tenant. They do not have to exist in the cluster.
 NEIGHBOURS = {
     name: {"kubernetes.io/metadata.name": name}
     for name in ("ingress-nginx", "monitoring", "unrelated", "platform-shared")
@@ -34,7 +34,7 @@ ENDPOINTS = {
 }
 TENANTS = ("closed-one", "closed-two", "open")
 
-# The text of a table cell, by the open ports.
+# The text in a table cell for each set of open ports.
 PORTS = (Port(53, "UDP"), Port(53), Port(80), Port(443), Port(8080), Port(8085), Port(8090))
 CELLS = {PORTS: "all", (): "-", PORTS[:2]: "dns", PORTS[3:4]: "443", PORTS[4:6]: "8080-8085"}
 
@@ -74,7 +74,7 @@ customer    -          -          8080-8085
 elsewhere   -          -          -
 """
 
-# Each of these allows some of the traffic in the tables.
+# Each of these policies allows a part of the traffic in the tables.
 ALLOW_POLICIES = (
     "allow-intra-tenant",
     "allow-dns",
@@ -84,13 +84,13 @@ ALLOW_POLICIES = (
     "allow-egress",
     "allow-ingress",
 )
-# Either one of these denies all other traffic.
+# Each of these policies alone is enough to deny all other traffic.
 DENY_POLICIES = ("default-deny-all", "tenant-isolation")
 
 
 @pytest.fixture(scope="module")
 def network(running_platform: Platform) -> Iterator[PodNetwork]:
-    """The live policies and namespaces of two applied tenants."""
+    """The live NetworkPolicies and namespaces, which include two applied tenants."""
     running_platform.ensure_started()
     closed = tenant_manifest("closed", namespaces=[{"name": "one"}, {"name": "two"}])
     opened = tenant_manifest(
@@ -117,7 +117,7 @@ def live_network(platform: Platform) -> PodNetwork:
 
 
 def table(network: PodNetwork, *, is_into: bool, tenants: tuple[str, ...] = TENANTS) -> str:
-    """The open ports between each endpoint (row) and each tenant's pod (column), as text."""
+    """A text table of the open ports between each endpoint (row) and the pod of each tenant (column)."""
     rows = [("", *tenants)]
     for name, endpoint in ENDPOINTS.items():
         cells = []
@@ -154,7 +154,7 @@ def test_every_policy_of_a_tenant_is_tested(network: PodNetwork) -> None:
 def test_without_an_allow_policy_less_traffic_is_allowed(network: PodNetwork, policy: str) -> None:
     reduced = tables(network.without_policy(policy))
     assert reduced != (FROM_TENANTS, INTO_TENANTS)
-    # A missing policy must not allow any other traffic.
+    # If a policy is missing, the other policies must not allow more traffic.
     for cell, intended_cell in zip(
         "".join(reduced).split(), (FROM_TENANTS + INTO_TENANTS).split(), strict=True
     ):
@@ -174,7 +174,7 @@ def test_without_policies_everything_is_open(network: PodNetwork) -> None:
 def test_tenant_that_can_reach_every_address_reaches_no_other_tenant(
     network: PodNetwork, running_platform: Platform
 ) -> None:
-    """This also holds for network plugins that match pods by IP address."""
+    """The result is the same for network plugins that match pods by IP address."""
     loud = tenant_manifest("loud", network={"egress": [{"cidr": "0.0.0.0/0"}, {"cidr": "::/0"}]})
     running_platform.apply(loud)
     try:

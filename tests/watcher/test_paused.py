@@ -1,4 +1,7 @@
-"""`paused: true`: the watcher changes nothing, and the status reports drift and pending changes."""
+"""If `paused` is true, the watcher does not change the objects.
+
+The status reports drift and pending changes.
+"""
 
 from itertools import cycle
 
@@ -51,7 +54,7 @@ def test_repair_after_a_pause_is_recorded_once_although_the_spec_has_changed(
 
 
 def write_times(tenant: Manifest) -> dict[str, str]:
-    """The time of the last write of each field manager."""
+    """The time of the last write by each field manager."""
     return {entry["manager"]: entry["time"] for entry in tenant["metadata"]["managedFields"]}
 
 
@@ -67,7 +70,7 @@ def test_writer_within_the_second_of_another_write_is_known(
         patch = {"spec": {"displayName": spec["plan"]}}
         tenant = platform.admin.patch(kind, "hasty", patch, field_manager="kubectl-patch")
         times, times_before = write_times(tenant), write_times(before)
-        # If the earlier patch has the same time too, nobody can tell which manager has written.
+        # If the previous patch has the same time too, it is impossible to tell which manager has written.
         is_new = times_before.get("kubectl-patch") != times["kubectl-patch"]
         return tenant if is_new and times["tenancy-cli"] == times["kubectl-patch"] else None
 
@@ -128,7 +131,7 @@ def test_paused_tenant_is_deleted_only_when_it_is_resumed(platform: Platform, ne
         "Paused",
         "the tenant is paused; set spec.paused to false to delete it",
     )
-    # The watcher keeps the namespaces, so they are still ready.
+    # The watcher keeps the namespaces, so the condition NamespaceReady is still true.
     assert platform.namespace("tenant-stay") is not None
     namespace_ready = condition(platform.tenant(manifest) or {}, "NamespaceReady")
     assert (namespace_ready["status"], namespace_ready["reason"]) == ("True", "Applied")

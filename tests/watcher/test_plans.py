@@ -1,4 +1,7 @@
-"""Plans that change while the watcher runs: valid plans take effect, invalid plans change nothing."""
+"""The plans change while the watcher is running.
+
+Valid plans take effect, and invalid plans change nothing.
+"""
 
 import os
 import shutil
@@ -36,7 +39,7 @@ from tests.watcher.changed_plans import (
 
 @pytest.fixture(scope="module")
 def platform(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Platform]:
-    """A cluster for this module only, because a change of the plans affects all tenants."""
+    """A platform in a separate cluster, because a change of the plans affects all tenants."""
     with platform_on_own_cluster(tools, tmp_path_factory, "plans") as platform:
         yield platform
 
@@ -114,7 +117,8 @@ def test_file_can_be_replaced_in_any_way(platform: Platform, plans_file: Path, t
     rejections = sum(1 for line in platform.log() if line["message"] == "plans refused")
     texts = [plans_with(pro={"podSecurity": level}) for level in ("restricted", "baseline", "privileged")]
     texts = [f"{text}# {uuid4()}\n" for text in texts]
-    # As Kubernetes mounts a ConfigMap: a symlink to a file behind another symlink, which is replaced.
+    # Use symlinks like Kubernetes for a mounted ConfigMap. The path of the file contains another symlink,
+    # which is replaced.
     inner, folders = tmp_path / "..data", [tmp_path / f"version-{number}" for number in range(2)]
     for folder, text in zip(folders, texts, strict=False):
         folder.mkdir()
@@ -128,7 +132,7 @@ def test_file_can_be_replaced_in_any_way(platform: Platform, plans_file: Path, t
     shutil.rmtree(folders[0])
     await_in_force(platform, texts[1])
 
-    # As editors do it: delete the old file, then rename the new one.
+    # Replace the file like an editor: delete the old file, and then rename the new file.
     (tmp_path / "plans.new").write_text(texts[2])
     plans_file.unlink()
     os.replace(tmp_path / "plans.new", plans_file)

@@ -1,6 +1,6 @@
-"""`protected: true`: the watcher does not delete the tenant, even if admission allowed the deletion.
+"""If `protected` is true, the watcher does not delete the objects of a Tenant that is being deleted.
 
-The tests of the admission policies cover the rejection by the API server.
+`tests/admission` tests that the API server rejects the deletion.
 """
 
 from tests.platform import NewTenant, Platform
@@ -22,7 +22,7 @@ def test_protected_tenant_that_is_being_deleted_keeps_everything(
 ) -> None:
     manifest = new_tenant("shielded")
     platform.await_active(manifest)
-    # Protect the tenant after its deletion began, when admission can no longer reject the deletion.
+    # Delete the Tenant, and then protect it. At this time, admission can no longer reject the deletion.
     platform.stop()
     platform.delete(manifest)
     platform.apply({**manifest, "spec": {"protected": True}})

@@ -1,4 +1,7 @@
-"""The work queue: each tenant once, one worker per tenant, and a backoff that a new spec ends."""
+"""The work queue contains each tenant at most once, and only one worker at a time gets a tenant.
+
+After a failure, the queue waits before it retries a tenant. A new spec ends this wait.
+"""
 
 import threading
 

@@ -1,4 +1,4 @@
-"""Invalid specs are rejected as early as possible. The message names the field, and nothing changes."""
+"""Invalid specs are rejected as early as possible. The message names the field, and no object changes."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ from tenancy.base.labels import TENANT_LABEL
 from tests.platform import NewTenant, Platform, tenant_manifest
 from tests.waiting import eventually
 
-# Rejected by the API server: tenant name, spec, and the field in the message.
+# The API server rejects these Tenants. Each value is a name, a spec, and the field that the message names.
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "bad quantity": ("bad", {"resourceQuotas": {"cpu": "lots"}}, "spec.resourceQuotas.cpu"),
     "quantity out of range": ("bad", {"resourceQuotas": {"cpu": "16Ei"}}, "spec.resourceQuotas.cpu"),
@@ -70,7 +70,7 @@ def test_api_server_rejects(case: str, group: str, platform: Platform) -> None:
     assert field in str(error.value)
 
 
-# Rejected by the watcher: spec, reason and message.
+# The watcher rejects these specs. Each value is a spec, a reason and a message.
 FAILED: dict[str, tuple[dict[str, Any], str, str]] = {
     "unknown plan": (
         {"plan": "gold"},
@@ -147,7 +147,7 @@ def test_two_tenants_at_once_do_not_both_get_the_namespace(platform: Platform, n
         return sorted(phases) if set(phases) <= {"Active", "Failed"} else None
 
     assert eventually(final_phases, "each tenant is Active or Failed") == ["Active", "Failed"]
-    # The watcher looks for the last applied objects of the rejected tenant, and must find none.
+    # The watcher searches for the last applied objects of the rejected tenant, and must find no objects.
     platform.await_active(new_tenant("r-later"))
     owners = {
         live_object["metadata"]["labels"][TENANT_LABEL]

@@ -1,4 +1,7 @@
-"""A subject that leaves the spec loses its access, also the access by RoleBindings of its own."""
+"""A subject that is removed from the spec loses all access.
+
+This includes access by RoleBindings that users have created.
+"""
 
 from collections.abc import Iterator
 from functools import partial
@@ -22,7 +25,7 @@ MANIFEST = tenant_manifest(
     rbacConfig={"serviceAccounts": ["robot"]},
     access=[{"kind": "User", "name": "ned", "role": "operator"}],
 )
-# Only the role of ned changes. The other two subjects leave the spec.
+# Only the role of ned changes. The other two subjects are removed from the spec.
 WITHOUT = {"adminUsers": ["abe"], "access": [{"kind": "User", "name": "ned", "role": "viewer"}]}
 PROBE = create(CONFIG_MAP, "probe", NAMESPACE)
 
@@ -37,7 +40,7 @@ def binding(
     return attempt
 
 
-# The RoleBindings that ada creates.
+# RoleBindings that the platform does not manage. ada creates all except the one to the ClusterRole `view`.
 OWN = (
     binding("back-door", ADA),
     binding("held", ADA, finalizers=["ada.example/hold"]),
@@ -50,13 +53,17 @@ OWN = (
 
 @pytest.fixture(scope="module")
 def ada(running_platform: Platform) -> Iterator[Person]:
-    """An admin of the tenant who has created RoleBindings and a token Secret for later."""
+    """An admin of the tenant.
+
+    The admin has created RoleBindings and a Secret with a token, to keep access later.
+    """
     running_platform.ensure_started()
     running_platform.apply(MANIFEST)
     running_platform.await_active(MANIFEST)
     ada = Person.named(running_platform.admin_kubeconfig, "ada")
     eventually(lambda: ada.refusal(PROBE) == "", "ada may write in the namespace")
-    # The ClusterRole `view` has rights that an admin lacks, so an administrator creates this RoleBinding.
+    # An administrator creates the RoleBinding to the ClusterRole `view`, because it grants rights that ada
+    # lacks.
     root = Person.named(running_platform.admin_kubeconfig, "root", "system:masters")
     for attempt in OWN:
         (root if "view" in attempt.body["metadata"]["name"] else ada).do(attempt)
@@ -80,7 +87,7 @@ def shown(platform: Platform) -> str:
 
 
 def subjects(platform: Platform) -> dict[str, list[str]]:
-    """The names of the subjects of each RoleBinding that is not managed."""
+    """The names of the subjects in each RoleBinding that is not managed."""
     bindings = platform.admin.list(ROLE_BINDING, "!tenant.platform.ai/managed", namespace=NAMESPACE)[0]
     return {each["metadata"]["name"]: [subject["name"] for subject in each["subjects"]] for each in bindings}
 
@@ -91,7 +98,8 @@ def test_removed_admin_keeps_no_access_by_an_own_role_binding(platform: Platform
     assert f"{NAMESPACE} shared-view ClusterRole view User ada, User abe" in text
     assert f"{NAMESPACE} token default" in text
 
-    # The watcher dies after the update has changed the managed RoleBinding, and before it removes the others.
+    # Simulate a watcher that was killed in the middle: the update has changed the managed RoleBinding, and
+    # the other RoleBindings still exist.
     platform.kill()
     platform.apply({**MANIFEST, "spec": WITHOUT})
     platform.patch("RoleBinding", NAMESPACE, "tenant-admin", {"subjects": [ABE]})

@@ -1,4 +1,7 @@
-"""Repairs while a spec is rejected or a stack cannot be read, and no repairs while a tenant is paused."""
+"""The watcher repairs objects while a spec is rejected or a stack cannot be read.
+
+It does not repair a paused tenant.
+"""
 
 import pytest
 
@@ -14,7 +17,7 @@ UNREADABLE = "unreadable"
 def test_edit_and_deletion_are_reverted_while_the_stack_cannot_be_read(
     platform: Platform, new_tenant: NewTenant
 ) -> None:
-    """Every operation on the stack fails, and the retries back off."""
+    """Every operation on the stack fails, and the delays between the retries increase."""
     manifest = new_tenant(f"kept-{UNREADABLE}", adminUsers=ALICE, namespaces=[{"name": "a"}])
     platform.await_active(manifest)
     checkpoint = stack_file(platform.folder / "state", f"kept-{UNREADABLE}")
@@ -52,7 +55,7 @@ def test_repair_of_a_rejected_tenant_is_recorded_by_the_next_update(
 
 
 def test_repair_waits_for_a_backend_that_cannot_be_read(platform: Platform, new_tenant: NewTenant) -> None:
-    """After a restart, only the stack has the applied objects of a rejected tenant."""
+    """After a restart, only the stack contains the applied objects of a rejected tenant."""
     policy = ("NetworkPolicy", "tenant-unread", "default-deny-all")
     manifest = new_tenant("unread", adminUsers=ALICE)
     platform.await_active(manifest)
@@ -79,7 +82,7 @@ def test_repair_waits_for_a_backend_that_cannot_be_read(platform: Platform, new_
 
 @pytest.mark.parametrize("plan", ["basic", "no-such-plan"])
 def test_nothing_of_a_paused_tenant_is_repaired(platform: Platform, new_tenant: NewTenant, plan: str) -> None:
-    """Whether or not its spec is rejected."""
+    """The result is the same for an accepted spec and for a rejected spec."""
     name = f"paused-{plan}"
     policy = ("NetworkPolicy", f"tenant-{name}", "default-deny-all")
     manifest = new_tenant(name)
@@ -89,7 +92,8 @@ def test_nothing_of_a_paused_tenant_is_repaired(platform: Platform, new_tenant: 
     platform.remove(*policy)
     platform.stop()
     platform.start()
-    # The queue is in order: work that the restart queues starts before this tenant is reconciled.
+    # The queue keeps the order. So the watcher reconciles the paused tenant before it reconciles this new
+    # tenant.
     platform.await_active(new_tenant(f"after-{name}"))
     assert platform.get(*policy) is None
     platform.apply(manifest)

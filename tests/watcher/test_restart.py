@@ -20,7 +20,7 @@ UNCHANGED = [tenant_manifest(f"still-{number}", plan="basic") for number in rang
 
 @dataclass(frozen=True)
 class Killed:
-    """The locks, and the versions of the unchanged tenants, after a watcher was killed during two updates."""
+    """The locks and the versions of the unchanged tenants, after a kill during two updates."""
 
     locks: dict[str, list[Path]]
     versions: dict[str, tuple[int, int]]
@@ -32,7 +32,7 @@ def locks(platform: Platform, tenant: str) -> list[Path]:
 
 
 def versions(platform: Platform) -> dict[str, tuple[int, int]]:
-    """Generation and number of updates of each unchanged tenant."""
+    """The generation and the number of updates of each unchanged tenant."""
     tenants = {manifest["metadata"]["name"]: platform.tenant(manifest) or {} for manifest in UNCHANGED}
     return {
         name: (tenant["metadata"]["generation"], tenant["status"]["lastUpdate"]["version"])
@@ -101,7 +101,7 @@ def test_restart_with_unchanged_tenants_runs_pulumi_zero_times(platform: Platfor
 def test_pending_operation_is_cleared(platform: Platform, new_tenant: NewTenant) -> None:
     manifest = new_tenant("pending", plan="basic")
     platform.await_active(manifest)
-    # The state after a killed `pulumi up`: one object is created but not recorded.
+    # Create the state after a killed `pulumi up`: one object was created, but the state does not contain it.
     state = stack_file(platform.folder / "state", "pending")
     content = read_json(state)
     latest = content["checkpoint"]["latest"]
@@ -140,7 +140,8 @@ def test_status_write_runs_no_update(platform: Platform, new_tenant: NewTenant) 
     change = {"status": {"namespaceCount": 7}}
     platform.admin.patch(kind_of(manifest), "left-alone", change, subresource="status")
     platform.admin.patch(kind_of(manifest), "left-alone", {"metadata": {"labels": {"team": "x"}}})
-    # The queue is in order: work that these writes queue starts before this tenant is reconciled.
+    # The queue keeps the order. Work for the writes above starts before the watcher reconciles this new
+    # tenant.
     platform.await_active(new_tenant("after-left-alone", plan="basic"))
     platform.apply({**manifest, "spec": {"plan": "pro"}})
     assert platform.await_active(manifest)["status"]["lastUpdate"]["version"] == 2

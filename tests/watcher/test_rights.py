@@ -1,7 +1,7 @@
 """The watcher needs every rule of its ClusterRole.
 
 The audit log of the API server contains the watcher's requests during the life of one tenant. A rule is
-needed if one of these requests is allowed only by this rule.
+needed if it is the only rule that allows one of these requests.
 """
 
 from collections.abc import Iterator
@@ -28,18 +28,18 @@ Rule = dict[str, Any]
 
 CLUSTER_ROLE = Kind(f"{RBAC_GROUP}/v1", "ClusterRole", "clusterroles", False)
 [RULES] = [role["rules"] for role in watcher_rbac() if role["kind"] == CLUSTER_ROLE.kind]
-# The API server checks the verbs of this rule when the watcher writes a Role or a RoleBinding.
+# When the watcher writes a Role or a RoleBinding, the API server checks the verbs of this rule.
 [GRANT_RULE] = [rule for rule in RULES if "escalate" in rule["verbs"]]
-# The cluster has no integrations. Tests in `tests/integrations` use the rules of these groups.
+# This cluster has no integrations. The tests in `tests/integrations` need the rules for these groups.
 INTEGRATION_GROUPS = {kind.group for kind in OPTIONAL_KINDS}
-# Verbs that the watcher uses only if it could not write the status of a session, or if the watch of Jobs lags
-# behind.
+# The watcher uses these verbs only if it could not write the status of a session, or if its watch of Jobs is
+# late.
 USED_AFTER_ERRORS = {"aisessions": ("get",), "jobs": ("get",)}
 NEEDED_HERE = [rule for rule in RULES if not INTEGRATION_GROUPS & set(rule["apiGroups"])]
 
 
 def title(rule: Rule) -> str:
-    """The rule as text, for example `list,watch pods`."""
+    """A text for the rule, for example `list,watch pods`."""
     return " ".join(",".join(rule[field]) for field in ("verbs", "resources", "apiGroups")).strip()
 
 
@@ -75,17 +75,20 @@ def hosts(platform: Platform, tenant: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def token(running_platform: Platform) -> str:
-    """A token whose user may not read the metrics."""
+    """A token of a service account without the right to read the metrics."""
     return service_account_token(running_platform.admin, "rights-reader")
 
 
 @pytest.fixture(scope="module")
 def requests(running_platform: Platform, audit_log: AuditLog, token: str) -> list[Request]:
-    """The watcher's requests during the life of a tenant: create, repair, session, change, delete."""
+    """The watcher's requests during the life of a tenant.
+
+    The watcher creates, repairs, changes and deletes the tenant, and runs a session.
+    """
     platform, since, name = running_platform, audit_log.size(), "rights-life"
     platform.stop()
     platform.start("--protect-metrics")
-    # With the LimitRange of these objects, the session's pod would need a device that the tenant cannot use.
+    # Leave out the LimitRange. With it, the session's pod would need a device that the tenant cannot use.
     extra = [manifest for manifest in (*OF_PLAN, *OF_TENANT) if manifest["kind"] != "LimitRange"]
     manifest = tenant_manifest(name, plan="pro", extraResources=extra, hostnames=[f"{name}.example.com"])
     platform.apply(manifest)
@@ -113,7 +116,7 @@ def requests(running_platform: Platform, audit_log: AuditLog, token: str) -> lis
 
 def test_no_request_of_the_watcher_is_forbidden(requests: list[Request]) -> None:
     forbidden = {str(request._replace(namespace="")) for request in requests if request.status == 403}
-    # Pulumi's Kubernetes provider watches Events to show them to a user. It continues without this right.
+    # Pulumi's Kubernetes provider watches Events to show them to users. It also works without this right.
     assert forbidden <= {"watch events"}
 
 
@@ -166,7 +169,10 @@ def _refusal(person: Person, manifest: Manifest) -> str:
 
 @pytest.fixture
 def without_rule(running_platform: Platform, request: pytest.FixtureRequest) -> Iterator[Rule]:
-    """Remove a rule from the watcher's ClusterRole. The watcher is stopped before and after the test."""
+    """Remove a rule from the watcher's ClusterRole.
+
+    The watcher is not running at the start and at the end of the test.
+    """
     admin, rule = running_platform.admin, request.param
     running_platform.stop()
     admin.patch(CLUSTER_ROLE, WATCHER, {"rules": [other for other in RULES if other != rule]})
@@ -180,10 +186,13 @@ def without_rule(running_platform: Platform, request: pytest.FixtureRequest) -> 
 def test_watcher_without_a_rule_gets_an_error(
     running_platform: Platform, audit_log: AuditLog, token: str, without_rule: Rule
 ) -> None:
-    """Remove one rule, and run the watcher. The API server rejects a request to a resource of the rule."""
+    """Remove one rule, and run the watcher.
+
+    The API server must reject a request for a resource in this rule.
+    """
     platform, since = running_platform, audit_log.size()
     name = f"rights-{RULES.index(without_rule)}"
-    # With the LimitRange of these objects, the session's pod would need a device that the tenant cannot use.
+    # Leave out the LimitRange. With it, the session's pod would need a device that the tenant cannot use.
     extra = [manifest for manifest in (*OF_PLAN, *OF_TENANT) if manifest["kind"] != "LimitRange"]
     manifest = tenant_manifest(name, plan="pro", extraResources=extra, hostnames=[f"{name}.example.com"])
     platform.launch("--protect-metrics", "--usage-metrics-period", "1")
@@ -198,7 +207,10 @@ def test_watcher_without_a_rule_gets_an_error(
 def _is_rejected(
     platform: Platform, audit_log: AuditLog, since: int, tenant: str, token: str, rule: Rule
 ) -> bool:
-    """Cause requests of the watcher. Return whether a request to a resource of the rule was rejected."""
+    """Make the watcher send requests.
+
+    Returns whether the API server has rejected a request for a resource in the rule.
+    """
     metrics_status(platform, token)
     if platform.namespace(f"tenant-{tenant}"):
         platform.admin.apply(session(tenant))

@@ -1,4 +1,4 @@
-"""Versions of a Tenant that change faster than the watcher reconciles."""
+"""The watcher records each version of a spec, even if the spec changes often between two reconciles."""
 
 from tenancy.base.manifest import Manifest
 from tenancy.history.spec_changes import changes_in
@@ -21,12 +21,12 @@ def test_each_version_is_noted_with_its_writer() -> None:
     versions = [tenant(1, manager="one"), tenant(2, manager="two"), tenant(3, manager="three")]
     for before, after in zip([None, *versions], versions, strict=False):
         seen.notice(before, after)
-    # A change of the status has the same generation.
+    # A change of the status does not change the generation.
     seen.notice(versions[2], {**versions[2], "status": {"phase": "Active"}})
     assert noted(seen, versions[2]) == [(1, "one"), (2, "two"), (3, "three")]
-    # The status could not be written, so the next reconcile notes them again.
+    # The versions are not in the Tenant's status yet, so the next reconcile records them again.
     assert noted(seen, versions[2]) == [(1, "one"), (2, "two"), (3, "three")]
-    # A version that the reconcile does not read yet is noted later.
+    # If a reconcile reads an older Tenant, the newer version is recorded later.
     assert noted(seen, versions[1]) == [(1, "one"), (2, "two")]
 
 

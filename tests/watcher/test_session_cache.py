@@ -1,4 +1,4 @@
-"""One malformed AISession does not affect the others."""
+"""A malformed AISession does not affect other AISessions."""
 
 from typing import Any, cast
 
@@ -23,7 +23,7 @@ def session(name: str, **body: Any) -> Manifest:
 
 @pytest.mark.parametrize("body", [{}, {"spec": None}, {"spec": {}}, {"spec": {"tenantRef": {"name": 7}}}])
 def test_session_without_a_tenant_does_not_end_the_informer(body: dict[str, Any]) -> None:
-    """The API server stored the session with an older CRD, which did not require `tenantRef`."""
+    """The API server has stored the session with an older CRD, in which `tenantRef` was optional."""
     changed: list[str] = []
     nothing = cast(Any, None)
     live = LiveSessions(nothing, nothing, changed.append)

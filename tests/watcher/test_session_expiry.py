@@ -1,4 +1,4 @@
-"""A session with a forged completion time does not delay the other sessions of its tenant."""
+"""A session with a forged completion time does not delay other sessions of its tenant."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any, cast
@@ -14,7 +14,7 @@ NOW = datetime.now(UTC)
 
 
 class Deletions:
-    """A cluster that records the deleted objects."""
+    """A fake cluster that records the deleted objects."""
 
     def __init__(self) -> None:
         self.names: list[str] = []

@@ -1,4 +1,7 @@
-"""Rejected starts of sessions: the reason, and a backoff that grows up to a cap."""
+"""If the start of a session is rejected, the status contains the reason.
+
+The delay before each retry grows up to a limit.
+"""
 
 import pytest
 

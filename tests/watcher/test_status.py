@@ -1,4 +1,4 @@
-"""A tenant's status in each situation: which parts are written, kept and removed."""
+"""The status of a Tenant in each situation. Some fields are written, and others are kept or removed."""
 
 from typing import Any
 

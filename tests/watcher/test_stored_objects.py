@@ -1,4 +1,7 @@
-"""Objects that an older CRD accepted, and that this version cannot read, do not affect other objects."""
+"""An older CRD has accepted objects that this version cannot read.
+
+These objects do not affect other objects.
+"""
 
 import json
 from collections.abc import Iterator
@@ -30,7 +33,7 @@ BAD_SESSIONS: dict[str, Manifest] = {
 
 @pytest.fixture(scope="module")
 def stored(running_platform: Platform, control_plane: ControlPlane) -> Iterator[None]:
-    """Objects with missing fields and with fields of other types."""
+    """Store objects that lack required fields, and objects with values of wrong types."""
     running_platform.ensure_started()
     running_platform.apply(SOUND)
     running_platform.await_active(SOUND)
@@ -52,7 +55,7 @@ def logged(line: Manifest) -> tuple[str | None, ...]:
 
 @pytest.mark.usefixtures("stored")
 def test_unreadable_objects_do_not_affect_others(platform: Platform) -> None:
-    # The running watcher has received the objects. A new watcher lists them.
+    # The running watcher has received the objects by its watch. A new watcher lists the objects.
     assert platform.http_get("/healthz")[0] == 200
     platform.stop()
     platform.start()
@@ -67,7 +70,7 @@ def test_unreadable_objects_do_not_affect_others(platform: Platform) -> None:
         "the other session is reconciled",
     )
     platform.admin.delete(AISESSION, "sound", NAMESPACE)
-    # The API server rejects the status of this Tenant, so only the log names the problem.
+    # The API server rejects writes of this Tenant's status. So only the log contains the problem.
     failure = ("tenant failed", "stored-types", "InvalidSpec")
     eventually(
         lambda: any(failure == logged(line) for line in platform.log()), "the watcher logs the invalid spec"

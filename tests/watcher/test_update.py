@@ -1,4 +1,4 @@
-"""A changed spec changes only the objects that depend on it."""
+"""A changed spec changes only the objects that depend on the changed fields."""
 
 from tests.platform import NewTenant, Platform
 
@@ -15,7 +15,7 @@ def test_plan_update_changes_quotas_in_place(platform: Platform, new_tenant: New
     assert after.keys() == before.keys()
     assert all(after[key]["metadata"]["uid"] == before[key]["metadata"]["uid"] for key in after)
     changed = {key for key in after if _content(after[key]) != _content(before[key])}
-    # The plan sets quotas and container limits. A label of the namespace has the plan's name.
+    # The plan sets the quotas and the container limits. A label of the namespace contains the plan's name.
     assert {kind for kind, _, _ in changed} == {"ResourceQuota", "LimitRange", "Namespace"}
     assert after["ResourceQuota", "tenant-grows", "tenant-quota"]["spec"]["hard"]["cpu"] == "4"
     labels = after["Namespace", "", "tenant-grows"]["metadata"]["labels"]
@@ -51,7 +51,8 @@ def test_admin_removed_from_the_spec_is_removed_from_the_binding(
     platform.await_active(manifest)
     binding = platform.objects("leaves")["RoleBinding", "tenant-leaves", "tenant-admin"]
     assert [subject["name"] for subject in binding["subjects"]] == ["bob"]
-    # Without its last admin, the binding has an empty list, which Pulumi alone does not send.
+    # After the last admin is removed, the list of subjects is empty. Pulumi alone does not send an empty
+    # list.
     platform.apply({**manifest, "spec": {}})
     platform.await_active(manifest)
     binding = platform.objects("leaves")["RoleBinding", "tenant-leaves", "tenant-admin"]
@@ -67,7 +68,7 @@ def test_display_name_updates_only_its_annotation(platform: Platform, new_tenant
 
 
 def _content(manifest: dict[str, object]) -> dict[str, object]:
-    """The object without the fields that the API server and the quota controller set."""
+    """The object without its status and without the metadata that the API server sets."""
     metadata = manifest["metadata"]
     assert isinstance(metadata, dict)
     user_metadata = {field: metadata.get(field) for field in ("labels", "annotations", "name")}

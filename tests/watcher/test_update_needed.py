@@ -1,4 +1,4 @@
-"""The next step for a tenant, from its status, the live objects and the repairs."""
+"""The next step for a tenant depends on its status, its live objects and its repairs."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_update_does_not_record_drift_that_a_repair_records() -> None:
     status = applied(appliedDigest="other")
     changes = update(observed(status, generation=4, live=live, applied=before)).record.changes
     assert [change.key for change in changes] == [QUOTA]
-    # If the applied objects are unknown, all changes are recorded.
+    # If the applied objects are unknown, the update records all changes.
     changes = update(observed(status, generation=4, live=live)).record.changes
     assert {change.key for change in changes} == {ROLE, QUOTA}
 
@@ -113,7 +113,10 @@ def test_contested_object_does_not_hold_back_other_repairs() -> None:
 
 @pytest.mark.parametrize(("before", "after"), [(True, False), (False, True)])
 def test_paused_tenant_is_reconciled_when_its_drift_begins_and_ends(before: bool, after: bool) -> None:
-    """Its desired state is newer than the applied objects, and does not contain the object."""
+    """The tenant's desired state is newer than its applied objects.
+
+    It does not contain the drifted object.
+    """
     role = DESIRED.by_key[ROLE]
     paused = Applied({ROLE: role}, is_paused=True)
     versions = (role if before else None, role if after else None)

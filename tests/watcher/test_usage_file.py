@@ -1,4 +1,4 @@
-"""The file of the usage record: its mode, concurrent readers, crashes, damage and other versions."""
+"""The file of the usage database: its mode, concurrent readers, crashes, damage, and other versions."""
 
 import sqlite3
 import subprocess

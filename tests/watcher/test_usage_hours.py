@@ -1,4 +1,4 @@
-"""Rows of the usage report: their units, and the sums per tenant."""
+"""The rows of the usage report contain units, and sums per tenant."""
 
 import pytest
 

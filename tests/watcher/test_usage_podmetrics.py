@@ -1,4 +1,7 @@
-"""Periodic reads of pod metrics: a few failures in a row change nothing."""
+"""The watcher reads the metrics of pods periodically.
+
+A few failures in a row do not change the reported usage.
+"""
 
 from typing import cast
 
@@ -16,7 +19,7 @@ UNAVAILABLE, NOT_SERVED = ClusterError("no endpoints", 503), ClusterError("not f
 
 
 class MetricsApi:
-    """A fake cluster. Its pods use 100 MiB in total, or it raises the error."""
+    """A fake metrics API. Its pods use 100 MiB in total. If `error` is set, it raises the error."""
 
     def __init__(self) -> None:
         self.error: ClusterError | None = None
@@ -35,7 +38,7 @@ def api() -> MetricsApi:
 
 @pytest.fixture
 def changed_tenants() -> list[str]:
-    """The tenants that `on_change` was called with, in order."""
+    """The tenants with which `on_change` was called, in the order of the calls."""
     return []
 
 

@@ -1,4 +1,4 @@
-"""The recorder records the usage of live quotas, and continues after any error of the file."""
+"""The recorder records the usage of live quotas. It continues after every error of the database file."""
 
 import json
 import sqlite3
@@ -18,7 +18,7 @@ from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
 
 NOW = 1_800_000_000
-# Records three times while no file can be written, and once more when files can be written again.
+# Records three times while files cannot be written, and then once while files can be written again.
 ON_A_FULL_DISK = """
 import resource, sys
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_live_quotas_are_recorded_in_base_units(tmp_path: Path) -> None:
     managed, names = ManagedObjects(), ["acme", "empty"]
     managed.put(None, quota("acme", "tenant-acme-a", "500m"))
     managed.put(None, quota("acme", "tenant-acme-b", "1"))
-    # The quota of a deleted tenant. Its objects still exist.
+    # The quota of a deleted tenant. The objects of this tenant still exist.
     managed.put(None, quota("gone", "tenant-gone", "1"))
     store = UsageStore(tmp_path / "usage.db")
     recorder = UsageRecorder(store, managed, lambda: names)

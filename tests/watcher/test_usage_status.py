@@ -1,4 +1,4 @@
-"""The usage in a tenant's status. Writing it does not queue the tenant."""
+"""A Tenant's status contains the usage. Writing the usage does not add the tenant to the work queue."""
 
 from decimal import Decimal
 from typing import Any

@@ -1,4 +1,4 @@
-"""The hours of the usage record stay correct after gaps, clock changes and merging."""
+"""The recorded hours stay correct after gaps, after changes of the clock, and after records are merged."""
 
 import random
 import sqlite3
@@ -145,7 +145,10 @@ def test_last_of_two_records_in_one_second_counts(store: UsageStore) -> None:
 
 
 def random_records(seed: int, length: int) -> Iterator[tuple[int, dict[Series, tuple[float, float]]]]:
-    """Random records of a tenant: amounts that change sometimes, gaps, and times without the tenant."""
+    """Random records of a tenant.
+
+    The amounts change sometimes, there are gaps, and sometimes the tenant is missing.
+    """
     generator = random.Random(seed)
     now, used, hard = NOON + generator.randrange(HOUR), 1.0, 8.0
     for _ in range(length):
@@ -160,7 +163,7 @@ def random_records(seed: int, length: int) -> Iterator[tuple[int, dict[Series, t
 def expected_hours(
     records: list[tuple[int, dict[Series, tuple[float, float]]]], since: int, until: int
 ) -> Hours:
-    """The same sums, computed from record to record."""
+    """The hours of the records, computed from each pair of consecutive records."""
     used = hard = recorded = 0.0
     for (start, amounts), (end, _) in pairwise(records):
         seconds = min(end, until) - max(start, since)
@@ -177,13 +180,13 @@ def test_merging_into_hours_changes_no_sum(store: UsageStore, seed: int) -> None
         store.record(now, amounts)
     end = records[-1][0]
     before = len(spans(store))
-    # Compact in steps, and repeat the last step.
+    # Merge in several steps, and repeat the last step.
     for later in (end, end + DAY // 2, end + 2 * DAY, end + 2 * DAY):
         store.compact(later)
         assert hours(store) == pytest.approx(expected_hours(records, 0, 2 * NOON))
     for since in range(NOON, end + HOUR, 3 * HOUR):
         expected = expected_hours(records, since, end)
-        # The time of a part of a merged hour is approximate.
+        # For a part of a merged hour, the recorded time is approximate.
         assert hours(store, since, end).recorded == pytest.approx(expected.recorded, abs=1 / 60)
     assert len(spans(store)) < before / 4
 
@@ -211,7 +214,7 @@ def test_spans_older_than_400_days_are_deleted(store: UsageStore) -> None:
     for day in (1, 2, 200, 401):
         store.record(NOON + day * DAY, {CPU: (1, 2)})
         store.record(NOON + day * DAY + MINUTE, {CPU: (1, 2)})
-    # Each call deletes at most one day, and calls within the same hour delete nothing.
+    # Each call deletes at most one day. A second call within the same hour deletes nothing.
     for hour in range(3):
         store.compact(NOON + 401 * DAY + hour * HOUR + 2 * MINUTE)
     assert store.hours(0, 2 * NOON).keys() == {CPU}

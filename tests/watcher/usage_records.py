@@ -1,4 +1,4 @@
-"""Writes records of one tenant into a usage store, and reads its spans and hours."""
+"""Writes records of one tenant to a usage database, and reads the stored spans and hours."""
 
 import sqlite3
 
@@ -6,13 +6,16 @@ from watcher.usage.hours import Hours, Series
 from watcher.usage.store import UsageStore
 
 MINUTE, HOUR, DAY = 60, 3600, 86400
-# The start of an hour, because the record is merged into hours of Unix time.
+# The start of an hour in Unix time, because records are merged into such hours.
 NOON = 1_800_000_000 // HOUR * HOUR
 CPU = Series("acme", "tenant-acme", "cpu")
 
 
 def record_period(store: UsageStore, start: int, end: int, used: float = 1.0, hard: float = 4.0) -> None:
-    """Record the same amounts every two minutes from start to end, both included. This leaves no gap."""
+    """Record the same amounts every two minutes from `start` to `end`, both included.
+
+    The records have no gap.
+    """
     for now in range(start, end + 1, 2 * MINUTE):
         store.record(now, {CPU: (used, hard)})
 

@@ -68,14 +68,14 @@ class AccessReviews:
     def is_allowed(self, token: str, user: User, verb: str, tenant: str = "") -> bool:
         """Whether the user may use the verb, e.g. `get`, on the Tenant. An empty `tenant` means all Tenants.
 
-        `user` must be the user of `token`. The token is only the key of the cache.
+        `user` must be the user of `token`. The token is used only as the key of the cache.
         """
         return self._cached((_digest(token), verb, tenant), lambda: self._review_access(user, verb, tenant))
 
     def may_get_path(self, token: str, user: User, path: str) -> bool:
         """Whether the user may send GET requests to the nonResourceURL `path`, e.g. `/metrics`.
 
-        `user` must be the user of `token`. The token is only the key of the cache.
+        `user` must be the user of `token`. The token is used only as the key of the cache.
         """
         attributes = {"nonResourceAttributes": {"path": path, "verb": "get"}}
         return self._cached((_digest(token), "get", path), lambda: self._is_granted(user, attributes))

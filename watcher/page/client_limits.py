@@ -1,6 +1,7 @@
-"""Limits how many unknown tokens of each client the watcher sends to the API server for a check.
+"""Limits how many tokens of one client the watcher checks with the API server.
 
-A client is an IPv4 address, or a /64 network of IPv6 addresses. All users behind one proxy are one client.
+The limit does not apply to tokens that the API server has accepted in the last hour. A client is an IPv4
+address, or a /64 network of IPv6 addresses. All users behind one proxy are one client.
 """
 
 from collections import Counter
@@ -32,10 +33,11 @@ class ClientLimits:
 
     @asynccontextmanager
     async def slot(self, address: str) -> AsyncIterator[None]:
-        """Wait until another token of the client may be checked. Check it inside the `async with` block.
+        """Wait until another token of the client may be checked.
 
-        `address` is the client's IP address. Raises RequestRejected if too many requests of the client
-        already wait, or if the API server has rejected too many tokens of the client.
+        Check the token inside the `async with` block. `address` is the client's IP address. Raises
+        RequestRejected if too many requests of the client already wait, or if the API server has rejected too
+        many tokens of the client.
         """
         client = client_of(address)
         if self._requests[client] >= _MAX_WAITING or self._has_too_many_rejected(client):

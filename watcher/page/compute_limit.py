@@ -24,7 +24,10 @@ class LimitExceeded(Exception):
 
 
 class ComputeLimit:
-    """Limits the CPU time for one graph. Both methods raise LimitExceeded if the graph needs too much."""
+    """Limits the CPU time for one graph.
+
+    `__init__` and `spend` raise LimitExceeded if the graph needs too much CPU time.
+    """
 
     def __init__(self, policies: Iterable[Manifest]) -> None:
         distinct = {json.dumps(policy["spec"], sort_keys=True) for policy in policies}
@@ -33,7 +36,7 @@ class ComputeLimit:
         self._remaining = _MAX_WORK
 
     def spend(self, connections: int, policies: Iterable[Manifest]) -> None:
-        """Add the work for a test of this number of connections against the policies to the total work."""
+        """Count the work of a test. The test checks this number of connections against the policies."""
         self._remaining -= connections * sum(len(str(policy["spec"])) for policy in policies)
         if self._remaining < 0:
             raise LimitExceeded

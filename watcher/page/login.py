@@ -35,10 +35,10 @@ _RESOURCES: Final = " and ".join(kind.crd for kind in TENANTS)
 
 
 class _Right(NamedTuple):
-    """A right that the user needs for a request. `is_granted` gets the token and its user."""
+    """A right that the user needs for a request. The arguments of `is_granted` are the token and its user."""
 
     is_granted: Callable[[str, User], bool]
-    # The end of the message "USER may not …": the forbidden action, and how to get the right.
+    # The end of the message "USER cannot …": the forbidden action, and how to get the right.
     description: str
 
 
@@ -60,9 +60,9 @@ class Login:
     async def authorize(self, request: Request, verb: str = "", tenant: str = "") -> str:
         """Check the request's token and the rights of its user. Returns the name of the user.
 
-        Raises RequestRejected if the token is missing or invalid, if the user may not use the verb on the
-        Tenant, or if the API server does not answer. If `verb` is empty, a valid token is enough. If `tenant`
-        is empty, the user needs the right for all Tenants.
+        Raises RequestRejected if the token is missing or invalid, if the user lacks the right to use the verb
+        on the Tenant, or if the API server does not answer. If `verb` is empty, a valid token is enough. If
+        `tenant` is empty, the user needs the right for all Tenants.
         """
         return await self._check(request, _token(request), self._tenant_right(verb, tenant) if verb else None)
 
@@ -106,7 +106,7 @@ class Login:
         except ClusterError as error:
             raise _not_checked(error) from None
         if right and not is_allowed:
-            raise RequestRejected(403, f"{user.name} may not {right.description}")
+            raise RequestRejected(403, f"{user.name} cannot {right.description}")
         return user.name
 
     async def _log_in(self, request: Request) -> Response:
@@ -160,7 +160,10 @@ async def _posted_token(request: Request) -> str:
 
 
 def _check_is_json(request: Request) -> None:
-    """Reject a request whose content type is not JSON. A form on another website cannot send JSON (CSRF)."""
+    """Reject a request whose content type is not JSON.
+
+    This check prevents cross-site request forgery, because a form on another website cannot send JSON.
+    """
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         raise RequestRejected(415, "send the request with Content-Type: application/json")
 

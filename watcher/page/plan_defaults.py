@@ -15,8 +15,8 @@ _EXTRA_RESOURCES = "extraResources"
 def plan_defaults(tenant: Manifest, plans: Plans) -> dict[str, Any] | None:
     """The settings of the plan that the Tenant's spec does not override. The keys are fields of the spec.
 
-    Of the plan's extra objects, the result contains only kind and name, because the content can be
-    confidential. Returns None if the spec is invalid, or if the plan does not exist.
+    For each extra object of the plan, the result contains only the kind and the name, because the content can
+    be confidential. Returns None if the spec is invalid, or if the plan does not exist.
     """
     try:
         spec = tenant_from_manifest(tenant).spec

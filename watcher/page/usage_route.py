@@ -45,9 +45,10 @@ class UsageRoute:
 
 
 def _time(request: Request, name: str, default: datetime) -> datetime:
-    """The time in the query parameter `name`, or `default` if it is missing. Without a time zone, it is UTC.
+    """The time in the query parameter `name`. If the parameter is missing, the result is `default`.
 
-    Raises RequestRejected if the value is not a time in ISO 8601 format, or if it is before 1970.
+    A time without a time zone is in UTC. Raises RequestRejected if the value is not a time in ISO 8601
+    format, or if it is before 1970.
     """
     text = request.query_params.get(name)
     if text is None:

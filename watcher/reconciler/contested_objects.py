@@ -49,7 +49,7 @@ class _Streak:
 
     `rounds` is the number of rounds. `last_s` is the time when the last round ended. If the last round has
     not ended yet, `last_s` is the time when the round began. `repair` is the repair of the last round.
-    `cause` describes the first change of which the client is known. It is empty if no client is known.
+    `cause` describes the first change whose client is known. It is empty if no client is known.
     """
 
     rounds: int
@@ -70,9 +70,9 @@ class ContestedObjects:
         self._guard = threading.Lock()
 
     def in_round(self, repairs: Mapping[ObjectKey, object], keys: Iterable[ObjectKey]) -> set[ObjectKey]:
-        """The contested objects: those in `repairs` if there are repairs, and otherwise those in `keys`.
+        """The contested objects in `repairs`. If `repairs` is empty, the contested objects in `keys`.
 
-        If there are repairs, this method also begins a round (see `begin_round`).
+        If `repairs` is not empty, this method also begins a round (see `begin_round`).
         """
         return self.begin_round(repairs) if repairs else self.ongoing(keys)
 
@@ -107,11 +107,11 @@ class ContestedObjects:
         }
 
     def cause(self, key: ObjectKey, newest: str) -> str:
-        """The text that describes who changed the object and when, from the object's first round.
+        """A text that describes who changed the object and when.
 
-        `newest` is this text for the last change. It is used if there is no earlier text. The status contains
-        the text of the first round, because the text contains a time, and the status would otherwise change
-        in each round.
+        The text is from the first round of the object for which the client is known. If there is no such
+        round, the result is `newest`, the text about the last change. The text contains a time. If the status
+        contained the text of the last change, the status would change in each round.
         """
         with self._guard:
             streak = self._streaks.get(key)

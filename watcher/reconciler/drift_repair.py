@@ -50,8 +50,10 @@ class RepairFailed(TenancyError):
 class Repairs:
     """Repairs the objects of all tenants.
 
-    A worker thread calls `on_repaired` with a tenant's name in two cases: it has repaired objects of the
-    tenant, or the set of objects that cannot be repaired has changed.
+    A worker thread calls `on_repaired` with a tenant's name in these cases:
+
+    - The thread has repaired objects of the tenant.
+    - The set of the tenant's objects that cannot be repaired has changed.
     """
 
     def __init__(

@@ -24,7 +24,7 @@ class Applied:
     """The last applied objects of a tenant.
 
     `next_objects` are the objects of a Pulumi update that is running, or that failed before it was complete.
-    None if there is no such update.
+    If there is no such update, `next_objects` is None.
     """
 
     # None if the objects are unknown. In this case, no object is restored.

@@ -19,7 +19,7 @@ log = structlog.get_logger(__name__)
 
 
 def remove_objects(cluster: Cluster, claims: Reservations, tenant: str, kinds: Iterable[Kind]) -> None:
-    """Delete the tenant's objects of these kinds that the platform manages, except namespaces."""
+    """Delete the tenant's managed objects of these kinds, except namespaces."""
     for kind in kinds:
         if kind == NAMESPACE:
             continue

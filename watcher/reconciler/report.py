@@ -86,7 +86,8 @@ class Reporter:
     def report_in_sync(self, manifest: Manifest, desired: DesiredState, other_hosts: tuple[str, ...]) -> None:
         """Report that nothing has to be applied.
 
-        `other_hosts` are hosts that are no longer in the spec, but that the tenant's objects still use.
+        `other_hosts` are hosts that the tenant's objects still use, although the spec no longer contains
+        them.
         """
         status = active_status(manifest, desired, other_hosts=other_hosts)
         failures = self._isolation.failures(desired.tenant, desired)
@@ -138,8 +139,8 @@ class Reporter:
     def report_failure(self, manifest: Manifest, error: Failure, step: Step | None = None) -> None:
         """Report an error in the status. Also create an Event if the reason or the message is new.
 
-        If `error` says that the API server did not answer or reported a conflict, this method only raises it
-        again, because the Tenant did not cause such an error.
+        Some errors are not caused by the Tenant: the API server did not answer, or it reported a conflict.
+        This method does not report such an error, but raises it again.
         """
         if isinstance(error, ClusterError) and not error.is_refusal:
             raise error
@@ -204,7 +205,7 @@ def _is_applied(error: Failure, step: Step | None) -> bool | Keep:
 
 
 def _half_done(error: Failure, step: Step | None) -> str:
-    """The message of a Pulumi update that failed after it may have changed objects. Otherwise empty.
+    """The message of a Pulumi update that failed, but may have changed some objects. Otherwise empty.
 
     For example, the result is empty in these cases:
 

@@ -118,7 +118,7 @@ def _within_budget(
 
 
 def _apply(cluster: Cluster, kind: Kind, key: ObjectKey, desired: Manifest, live: Manifest | None) -> None:
-    """Apply the whole object as Pulumi's field manager, so that no second field manager owns its fields."""
+    """Apply the whole object with Pulumi's field manager, so that no second field manager owns its fields."""
     inputs = resource_inputs(desired)
     if live is not None:
         # With the uid, the API server does not create the object again if it was deleted in the meantime.

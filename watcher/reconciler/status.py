@@ -53,7 +53,7 @@ def terminating_status(manifest: Manifest, reason: Reason, message: str) -> Mani
 
 
 def held_status(manifest: Manifest, reason: Reason, message: str, repaired: str) -> Manifest:
-    """The status of a deleted Tenant that keeps its objects because it is paused or protected."""
+    """The status of a paused or protected Tenant that is being deleted. The watcher keeps its objects."""
     verdict = Verdict(False, reason, message)
     return _waiting_status(manifest, Phase.TERMINATING, verdict, KEEP, repaired, KEEP, KEEP)
 
@@ -71,7 +71,7 @@ def active_status(
     `result` and `message` describe the update. `result` is None if there was no update. `repaired` describes
     repaired drift. `other_hosts` are not in the desired state, but stay reserved for the tenant.
     """
-    # `apply` and then `sweep` remove the access of removed subjects. The status names them until `sweep` ran.
+    # The status lists removed subjects until `apply` and then `sweep` have removed their access.
     has_removed = bool(result and removed_subjects(manifest, desired.subjects, desired.namespaces, {}))
     drifted: Verdict | Keep = KEEP
     if repaired:

@@ -1,4 +1,4 @@
-"""Deletes objects that have a tenant's labels, but that are not part of the tenant's desired state.
+"""Deletes objects that have a tenant's labels, but are not part of the tenant's desired state.
 
 Pulumi deletes only objects that are in the stack's state. This module deletes surplus objects that are not in
 the state.
@@ -34,14 +34,14 @@ def sweep(
     desired: DesiredState,
     live: Mapping[ObjectKey, Manifest],
 ) -> tuple[str, ...]:
-    """Delete surplus objects. Returns the hosts that are no longer in the spec but that are still in use.
+    """Delete surplus objects. Returns the hosts that are still in use, but no longer in the spec.
 
     Surplus objects are the objects in `live` that `desired` does not contain. With `deletionPolicy: Retain`,
     surplus namespaces are released instead of deleted. After the deletion, other tenants can use the
     namespace names and hosts that this tenant no longer needs.
 
     Before the deletion, removes subjects that are no longer in the spec from RoleBindings, as `apply` does.
-    Raises TryAgain if a RoleBinding named such a subject.
+    Raises TryAgain if a RoleBinding contained such a subject.
     """
     if remove_access(cluster, tenant, desired, {}):
         # A removed subject can create another RoleBinding until the API server's authorizer notices the

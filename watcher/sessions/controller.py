@@ -59,7 +59,7 @@ class SessionController:
     def follow(self, on_update: Callable[[str], None]) -> None:
         """Make the controller call `on_update` with the tenant's name after each change to a session.
 
-        Use this method before `start`.
+        Call this method before `start`.
         """
         self._live.follow(on_update)
 

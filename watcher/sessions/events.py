@@ -26,9 +26,9 @@ class SessionEvents:
         self._recorded: dict[str, set[tuple[str, str | None]]] = {}
 
     def record(self, session: Manifest, previous: AISessionStatus, status: AISessionStatus) -> None:
-        """Create an Event about the change of the status from `previous` to `status`, if one is needed.
+        """Create an Event about the change of the status from `previous` to `status`, if an Event is needed.
 
-        If the request fails, only logs the error.
+        If the request fails, the method only logs the error.
         """
         event, uid = status_event(status), session["metadata"]["uid"]
         if event is None:

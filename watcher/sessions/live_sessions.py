@@ -142,7 +142,7 @@ class LiveSessions:
         }
 
     def write_status(self, session: Manifest, status: AISessionStatus) -> bool:
-        """Write the status unless it is unchanged. Create an Event if the phase or the reason is new.
+        """Write the status if it has changed. Create an Event if the phase or the reason is new.
 
         Returns False without writing the status if `session` is outdated: the session was deleted or created
         again, or it has a new spec. The informer then receives this change and causes another reconcile.
@@ -172,7 +172,10 @@ class LiveSessions:
         return True
 
     def remove_job(self, job: Manifest) -> None:
-        """Delete the Job. From now on, `job` ignores it, even before the informer receives the deletion."""
+        """Delete the Job.
+
+        From now on, the method `job` ignores this Job, even before the informer receives the deletion.
+        """
         metadata = job["metadata"]
         self._removed_job_uids.add(metadata["uid"])
         self._cluster.delete(JOB, metadata["name"], metadata["namespace"], metadata["uid"])

@@ -142,7 +142,8 @@ class SessionReconciler:
     def _job(self, session: Manifest) -> Manifest | None:
         """The session's Job, or None if it does not exist.
 
-        Reads the Job from the API server if the session's status names it, but the cache does not contain it.
+        If the session's status contains the name of the Job, but the cache does not contain the Job, reads
+        the Job from the API server.
         """
         job = self._live.job(session)
         name = status_of(session).job
@@ -162,6 +163,7 @@ class SessionReconciler:
         namespace = session["metadata"]["namespace"]
         if self._live.tenant_of_namespace(namespace) == tenant:
             return True
-        # The informer may not have received the namespace yet, so ask the API server before failing.
+        # It is possible that the informer has not received the namespace yet. So ask the API server before
+        # the session fails.
         manifest = self._cluster.get(NAMESPACE, namespace)
         return manifest is not None and tenant_of(manifest) == tenant

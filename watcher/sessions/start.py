@@ -95,7 +95,7 @@ class Starter:
         )
 
     def _settings(self, name: str) -> TenantSettings | StartDelay:
-        """The tenant's settings from its plan and its spec. If no session may start now, a StartDelay."""
+        """The tenant's settings, from its plan and its spec. A StartDelay if no session can start now."""
         manifests = self._tenants.named(name)
         if not manifests:
             return StartDelay(SessionReason.TENANT_NOT_READY, f"Tenant {name} does not exist")
@@ -168,7 +168,7 @@ class Starter:
         return any(wait.reason is SessionReason.QUOTA_EXCEEDED for wait in result.waits.values())
 
     def _reserved(self, started: Iterable[Manifest]) -> dict[str, Demand]:
-        """By namespace, the resources that the pods of started sessions need, if the pods do not exist yet.
+        """The resources of started sessions whose pods do not exist yet, by namespace.
 
         ResourceQuotas do not count these pods yet. They already count the Jobs, so the result does not
         include the Jobs.
@@ -205,7 +205,7 @@ class Starter:
             log.info("session changed during its start", session=qualified_name(session))
 
     def _create_job(self, session: Manifest, job: Manifest) -> Manifest | None:
-        """Create the Job unless the session's Job already exists. Returns the Job in the cluster.
+        """Create the Job if the session has no Job yet. Returns the Job in the cluster.
 
         Returns None if a Job that does not belong to the session has the same name.
         """

@@ -21,7 +21,7 @@ _UNITS: Final = {
 
 
 class Series(NamedTuple):
-    """The key of a time series: the recorded amounts of one resource in one namespace of a tenant."""
+    """Identifies a time series: the recorded amounts of one resource in one namespace of a tenant."""
 
     tenant: str
     namespace: str

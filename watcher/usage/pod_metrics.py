@@ -27,7 +27,10 @@ ByNamespace = dict[str, MeasuredUsage]
 
 
 class _Reported(NamedTuple):
-    """The usage that a tenant's status must report. `at_s` is the `time.monotonic()` of its last change."""
+    """The usage that a tenant's status must report.
+
+    `at_s` is the value of `time.monotonic()` at the last change of the usage.
+    """
 
     measured: MeasuredUsage | None
     at_s: float
@@ -62,7 +65,7 @@ class PodMetrics(PeriodicService):
     def reported(self, tenant: str) -> MeasuredUsage | None:
         """The usage that the tenant's status must report. None if it is unknown.
 
-        To avoid frequent writes, it changes only if the measured usage changes significantly.
+        To avoid frequent writes, the reported usage changes only if the measured usage changes significantly.
         """
         return self._reported.get(tenant, _NEVER).measured
 

@@ -183,7 +183,8 @@ def _clear_period(database: sqlite3.Connection, since_s: int, until_s: int) -> N
 def _delete_expired(database: sqlite3.Connection, now_s: int) -> None:
     """Delete spans that ended more than 400 days ago. One call deletes at most the spans of one day.
 
-    If the clock is wrong by years, years of spans seem to be expired. The limit protects these spans.
+    If the clock is wrong by years, years of spans seem to be expired. Because of the limit, one call does not
+    delete all of these spans.
     """
     ((oldest_s,),) = database.execute("SELECT min(end_s) FROM span")
     delete_before_s = min(now_s - _KEEP_S, (oldest_s or 0) + _DROP_STEP_S)

@@ -47,7 +47,7 @@ class Rule(StrEnum):
 
 
 RULE_DESCRIPTIONS: Final = {
-    Rule.TENANT_DELETED: "A tenant is deleted. Its namespaces are too, unless deletionPolicy is Retain.",
+    Rule.TENANT_DELETED: "A tenant is deleted. With deletionPolicy Retain, its namespaces stay.",
     Rule.NAMESPACE_REMOVED: "A namespace is deleted with everything in it.",
     Rule.NAMESPACE_RELEASED: "A namespace is removed from its tenant, but stays with its workloads.",
     Rule.NAMESPACE_ADOPTED: "A tenant adopts an existing namespace.",

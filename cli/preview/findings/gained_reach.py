@@ -16,7 +16,7 @@ from tenancy.reachability import network_from_cidr
 
 
 class AllowedTraffic(NamedTuple):
-    """Traffic from or to one peer on one port that a NetworkPolicy allows.
+    """Traffic that a NetworkPolicy allows, from or to one peer on one port.
 
     `direction` is `ingress` or `egress`. `pods` is the policy's pod selector. `pods`, `peer` and `port` are
     JSON texts. If all peers are allowed, `peer` is None. If all ports are allowed, `port` is None.
@@ -29,7 +29,7 @@ class AllowedTraffic(NamedTuple):
 
 
 def gained_reach(before: Objects, after: Objects) -> Iterator[Gain]:
-    """Yield a gain for each peer and port that is allowed now, but that no old rule allowed.
+    """Yield a gain for each peer and port that a new rule allows, and that no old rule allowed.
 
     Namespaces that had no network policies are ignored. Such a namespace is new, or all its traffic was
     already allowed.

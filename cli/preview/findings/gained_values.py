@@ -28,7 +28,7 @@ _NAMES: Final = {
 def gained_values(before: Objects, after: Objects) -> Iterator[Gain]:
     """Yield a gain for each allow list of a namespace that allows more values than before.
 
-    If a namespace does not have the annotation of an allow list, it allows all values.
+    If the annotation of an allow list is missing, the namespace allows all values.
     """
     for key, namespace in after.items():
         if key.kind != NAMESPACE.kind or key not in before:

@@ -1,7 +1,8 @@
-"""Finds warnings and notes about the changes to a tenant, for example if they delete a namespace. No I/O.
+"""Finds warnings and notes about the changes to a tenant, such as the deletion of a namespace. No I/O.
 
-A new tenant gets warnings and notes only about the namespaces that it adopts, and about settings for which
-the author of the spec needs an additional RBAC verb.
+For a new tenant, there are only two groups of warnings and notes. The first group is about the namespaces
+that the tenant adopts. The second group is about settings for which the author of the spec needs an
+additional RBAC verb.
 """
 
 from collections.abc import Iterable, Iterator

@@ -4,11 +4,11 @@ import statistics
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-# The measured values of one step, by name. The name contains the unit, for example `p50_s`.
+# The measured values of one step, keyed by name. The name contains the unit, for example `p50_s`.
 Step = dict[str, float]
-# The steps of one column, by name. The row `idle` has several steps, such as `idle_0` and `idle_100`.
+# The steps of one column, keyed by name. The row `idle` has several steps, such as `idle_0` and `idle_100`.
 Column = dict[str, Step]
-# The columns by name. The value is None if the column could not be measured.
+# The columns, keyed by name. The value is None if the column could not be measured.
 Columns = Mapping[str, Column | None]
 
 
@@ -32,7 +32,10 @@ def latencies(samples: Sequence[float], prefix: str = "") -> Step:
 
 
 def figure(columns: Columns, column: str, step: str, name: str) -> float | None:
-    """The value `name` of a step in a column, such as `p50_s` of `create` in `warm`. None if not measured."""
+    """The value `name` of a step in a column, such as `p50_s` of `create` in `warm`.
+
+    None if the value was not measured.
+    """
     return ((columns.get(column) or {}).get(step) or {}).get(name)
 
 
@@ -49,11 +52,12 @@ def ours(columns: Columns) -> str:
 
 
 def ratios(columns: Columns) -> dict[str, float | None]:
-    """The ratios between the columns, by name. A ratio is None if one of its two values was not measured.
+    """The ratios between the columns, keyed by name.
 
-    `create_vs_floor` is the time of the watcher divided by the time of server-side apply.
-    `memory_warm_vs_cli` is the peak memory of the column `warm` divided by the peak memory of `cli`. For both
-    ratios, a lower value is better. The other ratios are speed-ups, so a higher value is better.
+    A ratio is None if one of its two values was not measured. `create_vs_floor` is the time of the watcher
+    divided by the time of server-side apply. `memory_warm_vs_cli` is the peak memory of the column `warm`
+    divided by the peak memory of `cli`. For both ratios, a lower value is better. The other ratios are
+    speed-ups, so a higher value is better.
     """
     own = ours(columns)
 

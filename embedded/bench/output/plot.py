@@ -1,4 +1,4 @@
-"""Generates a bar chart with the results of the benchmark, as SVG. No I/O."""
+"""Generates an SVG bar chart with the results of the benchmark. No I/O."""
 
 from html import escape
 from typing import Final
@@ -6,8 +6,7 @@ from typing import Final
 from embedded.bench.output.figures import Columns, figure
 from embedded.bench.selection import COLUMNS
 
-# For each panel: its title with the unit, and the step and the name of the value. Each panel has its own
-# scale.
+# For each panel: its title with the unit, the step, and the name of the value. Each panel has its own scale.
 _PANELS: Final = (
     ("Create a tenant (seconds)", "create", "p50_s"),
     ("Change the plan (seconds)", "plan", "p50_s"),

@@ -108,9 +108,9 @@ def annotation_policies() -> list[Manifest]:
 
 
 def _check(field: str, path: str) -> Manifest:
-    """A check of the annotations that the request adds or changes in one map.
+    """A check of the annotations that the request adds or changes in one map of annotations.
 
-    `field` is the path in error messages, and `path` is the path in CEL.
+    `field` is the path of the map in error messages, and `path` is the path of the map in CEL.
     """
     after = f"dyn(object).{path}.orValue({{}})"
     before = f"(oldObject == null ? dyn({{}}) : dyn(oldObject).{path}.orValue({{}}))"

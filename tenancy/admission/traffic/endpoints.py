@@ -30,7 +30,7 @@ from tenancy.objects.policy_annotations import EGRESS_NETWORKS
 
 NETWORKS: Final = {**ANNOTATIONS, "networks": annotation_items(EGRESS_NETWORKS)}
 MUST_BE_IN_NETWORKS: Final = f"must be in the tenant\\'s egress networks' + {allowed_suffix(EGRESS_NETWORKS)}"
-# Arguments of `policy`. Policies with checks that use the networks of the cluster need them.
+# The arguments of `policy` for policies whose checks use the networks of the cluster.
 CLUSTER_PARAMETERS: Final[dict[str, Any]] = {"parameters": NAMESPACE, "parameter_name": SYSTEM_NAMESPACE}
 _CLUSTER_NETWORKS: Final = f"params.metadata.?annotations[?'{CLUSTER_NETWORKS}'].orValue('')"
 ADDRESS_VARIABLES: Final = {

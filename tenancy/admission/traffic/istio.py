@@ -33,8 +33,8 @@ _DESTINATIONS_BY_LIST: Final = {
 def istio_policies(is_platform: str) -> list[Manifest]:
     """The policies for Istio's kinds.
 
-    `is_platform` is a CEL expression. The policies do not check requests for which it is true. It must be
-    true for Istio's control plane, which creates WorkloadEntries for virtual machines.
+    `is_platform` is a CEL expression. If it is true for a request, the policies do not check the request. It
+    must be true for requests of Istio's control plane, which creates WorkloadEntries for virtual machines.
     """
     return [
         manifest

@@ -51,7 +51,7 @@ def _services() -> list[Manifest]:
                 cel_string("spec.externalIPs: not allowed for a tenant; remove the field"),
             ),
             # CoreDNS resolves the target of an external name itself, and does not check whether the client
-            # may resolve the target. A tenant could use this to resolve names of other tenants.
+            # may resolve the target. So a tenant could resolve names of other tenants.
             check(
                 "!object.spec.?externalName.orValue('').lowerAscii().matches('(^|[.])cluster[.]local[.]?$')",
                 cel_string(

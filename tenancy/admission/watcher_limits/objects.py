@@ -28,7 +28,7 @@ from tenancy.base.platform_names import (
 )
 
 # The namespaced kinds that the watcher creates, changes or deletes. AISessions are not listed, because the
-# watcher writes the status of every AISession, also in a namespace that belongs to no tenant.
+# watcher writes the status of every AISession, even if its namespace belongs to no tenant.
 WRITTEN_KINDS: Final = (
     *(kind for kind in (*MANAGED_KINDS, *OPTIONAL_KINDS) if kind.is_namespaced),
     JOB,
@@ -80,9 +80,10 @@ def _objects(conditions: dict[str, str]) -> list[Manifest]:
 
 
 def _jobs(conditions: dict[str, str]) -> list[Manifest]:
-    """The policy for the Jobs that the watcher creates. It allows only Jobs of AISessions without Secrets.
+    """The policy for the Jobs that the watcher creates. It allows only Jobs of AISessions.
 
-    The Jobs of AISessions need no Secrets, because no setting of a session type can name a Secret.
+    These Jobs must not use Secrets. They need no Secrets, because no setting of a session type can name a
+    Secret.
     """
     return policy(
         "tenancy-watcher-jobs",

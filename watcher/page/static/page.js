@@ -69,7 +69,7 @@ function showConnection() {
   live.replaceChildren(text, visuallyHidden(hiddenText));
 }
 
-/** Whether the user may not list tenants. The user may still have access to single tenants. */
+/** Whether the user lacks the right to list tenants. The user may still have access to single tenants. */
 function isForbidden() {
   return tenants.problem?.status === 403;
 }

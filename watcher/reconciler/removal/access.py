@@ -1,7 +1,7 @@
 """Removes subjects from the RoleBindings that users have created in a tenant's namespaces.
 
-The admin of a tenant can create a RoleBinding for themselves. When a user later removes the admin from the
-Tenant's spec, this RoleBinding would still give access to the admin.
+The admin of a tenant can create a RoleBinding for themselves. If the admin is later removed from the Tenant's
+spec, this RoleBinding would still give the admin access.
 """
 
 from collections.abc import Iterable, Set
@@ -22,11 +22,12 @@ log = structlog.get_logger(__name__)
 
 
 def remove_access(cluster: Cluster, tenant: Manifest, desired: DesiredState, live: Objects) -> bool:
-    """Remove subjects that are no longer in the spec from the users' RoleBindings in the tenant's namespaces.
+    """Remove subjects that are no longer in the spec from RoleBindings in the tenant's namespaces.
 
-    `live` are the tenant's managed objects before the Pulumi update. RoleBindings that the platform manages
-    are skipped, because Pulumi or a repair changes them. Returns whether a RoleBinding was changed or
-    deleted. Raises ClusterError if the API server rejects a change.
+    The function changes only RoleBindings that users have created. It skips RoleBindings that the platform
+    manages, because Pulumi or a repair changes them. `live` are the tenant's managed objects before the
+    Pulumi update. Returns whether a RoleBinding was changed or deleted. Raises ClusterError if the API server
+    rejects a change.
     """
     subjects = removed_subjects(tenant, desired.subjects, desired.namespaces, live)
     if not subjects:
@@ -50,7 +51,10 @@ def remove_access(cluster: Cluster, tenant: Manifest, desired: DesiredState, liv
 
 
 def delete_bindings(cluster: Cluster, namespaces: Iterable[str], *, is_managed_only: bool) -> None:
-    """Delete all RoleBindings in the namespaces, or only those that the platform manages."""
+    """Delete all RoleBindings in the namespaces.
+
+    If `is_managed_only` is true, delete only the RoleBindings that the platform manages.
+    """
     for namespace in namespaces:
         for binding in cluster.list(ROLE_BINDING, namespace=namespace)[0]:
             if _is_managed(binding) or not is_managed_only:
@@ -77,7 +81,7 @@ def _remove_from(cluster: Cluster, binding: Manifest, subjects: Set[Subject]) ->
 
 
 def _delete(cluster: Cluster, binding: Manifest) -> None:
-    """Delete a RoleBinding, and remove its finalizers. Until they are removed, it still gives access."""
+    """Delete a RoleBinding, and remove its finalizers. It gives access until the finalizers are removed."""
     metadata = binding["metadata"]
     name, namespace = metadata["name"], metadata["namespace"]
     cluster.delete(ROLE_BINDING, name, namespace, metadata["uid"])

@@ -19,17 +19,17 @@ def few(names: list[str]) -> str:
 def namespaces_text(namespaces: Iterable[Manifest]) -> str:
     """The names of terminating namespaces, and the reasons why Kubernetes has not deleted them yet.
 
-    The reasons are the messages of the namespaces' conditions. They name the kinds of the objects that still
-    exist, and the finalizers of these objects.
+    The reasons are the messages of the namespaces' conditions. These messages contain the kinds of the
+    objects that still exist, and the finalizers of these objects.
     """
     return "; ".join(map(_namespace_text, namespaces))
 
 
 def longest_wait_s(namespaces: Iterable[Manifest]) -> float:
-    """The number of seconds for which the longest deletion of a blocked namespace has been running.
+    """How long Kubernetes has been deleting a blocked namespace, in seconds. 0 if no namespace is blocked.
 
-    A namespace is blocked if its conditions contain a reason why Kubernetes has not deleted it yet. Zero if
-    no namespace is blocked.
+    If several namespaces are blocked, the result is the longest time. A namespace is blocked if its
+    conditions contain a reason why Kubernetes has not deleted it yet.
     """
     times = [
         namespace["metadata"].get("deletionTimestamp") for namespace in namespaces if _reasons(namespace)

@@ -54,7 +54,7 @@ function openStream() {
   source.addEventListener("gone", (event) => receive({ kind: "gone", name: JSON.parse(event.data).name }));
 }
 
-/** Open the stream again, unless the user may not list tenants. */
+/** Open the stream again, unless the user lacks the right to list tenants. */
 function reopenStream() {
   if (tenants.problem?.status !== FORBIDDEN) openStream();
 }
