@@ -14,12 +14,13 @@ from stacks.backend import backend_environment, backend_url
 from stacks.command import PulumiProcess
 from stacks.engine.binary import engine_binary
 from stacks.errors import EngineUnavailable, StackError, stack_error
-from stacks.operation import ENVIRONMENT
 
 # `engine/copy_command.go` and `engine/rekey_command.go` read these variables. The values may be secrets, so
 # they are not on the command line.
 _TARGET_VARIABLE: Final = "TENANCY_TARGET_URL"
 _NEW_PASSPHRASE_VARIABLE: Final = "TENANCY_NEW_PASSPHRASE"
+# The states of the watcher are compressed.
+_ENVIRONMENT: Final = {"PULUMI_DIY_BACKEND_GZIP": "true", "PULUMI_DIY_BACKEND_NO_LEGACY_WARNING": "true"}
 _TIMEOUT_S: Final = 6 * 3600.0
 
 
@@ -58,7 +59,7 @@ def _copy(source: str, target: str, *flags: str) -> int:
 
 
 def _run(arguments: Sequence[str], url: str, variables: Mapping[str, str]) -> list[dict[str, Any]]:
-    environment = {**ENVIRONMENT, **backend_environment(backend_url(url)), **variables}
+    environment = {**_ENVIRONMENT, **backend_environment(backend_url(url)), **variables}
     try:
         engine = engine_binary()
     except EngineUnavailable as error:
