@@ -70,9 +70,9 @@ COMMANDS: Final = {
     "plans": Source("plans.list_plans"),
     "import": Source("import_namespaces.import_namespaces"),
     "prove": Source("prove.prove", _names),
-    "doctor": Source("doctor.doctor"),
     "state": Source("state.state"),
-    "crd": Source("crd.print_crds"),
+    "doctor": Source("doctor.doctor"),
+    "crd": Source("doctor.print_crds"),
 }
 
 

@@ -126,7 +126,7 @@ MUTATIONS: Final = (
     Mutation(
         "live-lock-is-taken",
         "the stack lock of a running process counts as abandoned",
-        "stacks/lock.py",
+        "stacks/ownership/lock.py",
         "return is_ended or started_at > lock.since.timestamp() + 1",
         "return True",
         ("tests/stacks/test_errors.py::test_lock_of_this_very_process_is_not_abandoned",),

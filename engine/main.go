@@ -13,10 +13,10 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"log/slog"
 	"net"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -64,6 +64,9 @@ func run(socket, project string) error {
 	if err != nil {
 		return err
 	}
+	terminated, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
+	// The watcher cancels operations itself. A terminal sends Ctrl-C to all processes.
+	signal.Ignore(syscall.SIGINT)
 	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		return err
@@ -77,9 +80,6 @@ func run(socket, project string) error {
 	if err := json.NewEncoder(output).Encode(map[string]string{"version": version.Version}); err != nil {
 		return err
 	}
-	terminated, _ := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	// The watcher cancels operations itself. A terminal sends Ctrl-C to all processes.
-	signal.Ignore(syscall.SIGINT)
 	// The standard input is closed when the watcher process exits.
 	closed := make(chan struct{})
 	go func() {
@@ -88,7 +88,7 @@ func run(socket, project string) error {
 	}()
 	select {
 	case <-terminated.Done():
-		slog.Info("finishing the running operations")
+		debug.FreeOSMemory() // for the new engine process
 	case <-closed:
 	}
 	listener.Close()

@@ -60,8 +60,8 @@ class Histories:
     def keep_deleted(self, tenant: Manifest) -> None:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
-        If the history cannot be read, stores only the spec. The method can be called again: if the history
-        can no longer be read, for example because the stack is destroyed, it keeps the stored history.
+        If the history cannot be read, stores only the spec. You can call the method again. If the history can
+        no longer be read, for example because the stack is destroyed, the method keeps the stored history.
         """
         with translated_errors(EventLog()):
             try:

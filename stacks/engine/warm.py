@@ -24,7 +24,7 @@ log = structlog.get_logger(__name__)
 
 # Settings of Go's garbage collection for a long-running process. The settings in `operation.ENVIRONMENT` are
 # for CLI processes, which run for about a second.
-_ENVIRONMENT: Final = {"GOGC": "200", "GOMEMLIMIT": "256MiB"}
+_ENVIRONMENT: Final = {"GOGC": "100", "GOMEMLIMIT": "256MiB"}
 
 # Pulumi's engine leaks a little memory and some goroutines in each operation. So a new process replaces the
 # engine process after `_MAX_OPERATIONS` operations, or if the engine and its providers use more memory than

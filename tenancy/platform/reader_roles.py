@@ -17,6 +17,7 @@ from tenancy.base.kinds import (
     CONFIG_MAP,
     CRD,
     DEPLOYMENT,
+    LEASE,
     MANAGED_KINDS,
     NODE,
     OPTIONAL_KINDS,
@@ -39,6 +40,8 @@ _READ: Final = ["get", "list"]
 # data. A preview works without ConfigMaps, and reports that they are missing. The other kinds contain no
 # confidential data.
 _UNREADABLE_KINDS: Final = (CONFIG_MAP,)
+# `tenancy doctor` checks the watcher's workload and its Lease.
+_WATCHER_KINDS: Final = (STATEFUL_SET, DEPLOYMENT, LEASE)
 # `tenancy doctor` checks the labels and taints of dedicated nodes.
 _LIST_NODES: Final = {"apiGroups": [NODE.group], "resources": [NODE.plural], "verbs": ["list"]}
 
@@ -52,10 +55,7 @@ def reader_roles() -> list[Manifest]:
         _cluster_role(PREVIEW_ROLE, _preview_rules()),
         _role(PREVIEW_ROLE, [_get(CONFIG_MAP, [PLANS_CONFIG_MAP])]),
         _cluster_role(DOCTOR_ROLE, [*_rules_for(in_cluster), _LIST_NODES]),
-        _role(
-            DOCTOR_ROLE,
-            [*_rules_for(in_namespace), *(_get(kind, [WATCHER]) for kind in (STATEFUL_SET, DEPLOYMENT))],
-        ),
+        _role(DOCTOR_ROLE, [*_rules_for(in_namespace), *(_get(kind, [WATCHER]) for kind in _WATCHER_KINDS)]),
     ]
 
 

@@ -133,7 +133,7 @@ def test_every_check_fails_without_its_protections(
 
 @pytest.mark.long
 def test_every_removed_protection_is_noticed(proof: Proof) -> None:
-    """The comparison detects a removed protection, even if another protection rejects the requests."""
+    """`tenancy prove` detects each removed protection, because it compares live objects with desired ones."""
     compared = {each for check in CHECKS for each in check.protections if each.layer not in _NOT_COMPARED}
     for protection in sorted(compared, key=str):
         with proof.without(protection):

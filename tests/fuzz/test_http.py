@@ -124,7 +124,7 @@ def login_port(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setattr("watcher.http._HEADERS_TIMEOUT_S", 0.5)
     monkeypatch.setattr("watcher.page.login._BODY_TIMEOUT_S", 0.5)
     login = Login(AccessReviews(platform.admin))
-    routes = PageRoutes(cast(Any, None), Feed(lambda _: None), cast(Any, None), list, login).routes()
+    routes = PageRoutes(cast(Any, None), Feed(lambda _: None), cast(Any, None), list, dict, login).routes()
     server = serve_http(
         HOST, 0, {"/healthz": Check(list)}, {"/metrics": TextEndpoint(str, "text/plain")}, routes
     )
