@@ -16,6 +16,16 @@ OpenStacks = Callable[..., Stacks]
 
 # Runs a test on each kind of backend.
 on_each_backend = pytest.mark.parametrize("scheme", Scheme)
+# Runs a test with the warm engine on each kind of backend. The CLI takes longer, and `tests/stacks` covers it with
+# a file backend.
+on_each_backend_and_engine = pytest.mark.parametrize(
+    ("scheme", "engine"),
+    [
+        pytest.param(scheme, engine, marks=[pytest.mark.long] if engine is EngineName.CLI else [])
+        for scheme in Scheme
+        for engine in EngineName
+    ],
+)
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from stacks.operation import EngineName
 from stacks.stack import Stacks
 from stacks.storage.pruning import HistoryLimits, Pruned
 from stacks.survey import stack_locks, stack_names
-from tests.backends.conftest import OpenStacks, on_each_backend
-from tests.stacks.conftest import desired, on_both_engines
+from tests.backends.conftest import OpenStacks, on_each_backend_and_engine
+from tests.stacks.conftest import desired
 from tests.stacks.test_deleted_tenants import tenant
 from tests.stacks.test_history import record
 from tests.state_backends import Scheme, StateBackend
@@ -28,8 +28,7 @@ def lock(stacks: Stacks, stack: str, pid: int) -> str:
     return key
 
 
-@on_both_engines
-@on_each_backend
+@on_each_backend_and_engine
 def test_stack_is_updated_locked_pruned_and_destroyed(
     backend: StateBackend,
     open_stacks: OpenStacks,
