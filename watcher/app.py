@@ -100,7 +100,9 @@ class Watcher:
         self._reconciler = Reconciler(
             cluster, stacks, tenants, managed, plans, served, applied, loader, repairs, reporter, blocked_s
         )
-        self.sessions = SessionController(cluster, tenants, plans, namespaces, options.session_retry_s)
+        self.sessions = SessionController(
+            cluster, tenants, plans, namespaces, managed, options.session_retry_s
+        )
         self.metrics.register(SessionPhaseCollector(self.sessions.phase_counts))
         workers = QueueWorkers(
             "worker",

@@ -9,6 +9,7 @@ from typing import Final
 
 from cluster.client import Cluster
 from cluster.informer import Informer
+from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from tenancy.base.backoff import SESSION_START, Backoff
@@ -28,7 +29,13 @@ _GATHER_S: Final = 0.1
 
 class SessionController:
     def __init__(
-        self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
+        self,
+        cluster: Cluster,
+        tenants: Tenants,
+        plans: LivePlans,
+        namespaces: Informer,
+        managed: ManagedObjects,
+        retry_s: float,
     ) -> None:
         """`retry_s` is the retry delay after the API server first rejects a session's Job or pod.
 
@@ -38,7 +45,7 @@ class SessionController:
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
         starter = Starter(cluster, self._live, backoff, tenants, plans, retry_s)
-        self._reconciler = SessionReconciler(cluster, self._live, backoff, starter, plans)
+        self._reconciler = SessionReconciler(cluster, self._live, backoff, starter, plans, managed)
         self._plans = plans
         self._is_takeover = False
         self._shared_informers = (namespaces, *tenants.informers)
