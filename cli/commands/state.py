@@ -14,7 +14,8 @@ from cluster.identity import cluster_id
 from stacks.errors import StackError, without_secrets
 from stacks.storage.transfer import back_up_stacks, move_stacks, restore_stacks, rotate_passphrase
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import DEPLOYMENT, LEASE, STATEFUL_SET
+from tenancy.base.kinds import DEPLOYMENT, LEASE, STATEFUL_SET, Kind
+from tenancy.base.manifest import Manifest
 from tenancy.base.platform_names import BACKEND_ANNOTATION, SYSTEM_NAMESPACE, WATCHER
 from tenancy.cluster_binding import Backend, backend_annotation
 
@@ -147,7 +148,7 @@ def _backend() -> str:
 def _check_watcher(connection: Connection) -> None:
     """Raise WatcherRuns if a watcher may write to the backend."""
     for kind in (STATEFUL_SET, DEPLOYMENT):
-        workload = connection.cluster.get(kind, WATCHER, SYSTEM_NAMESPACE) or {}
+        workload = _workload(connection, kind)
         counts = (workload.get("spec", {}).get("replicas"), workload.get("status", {}).get("replicas"))
         if any(counts):
             command = f"kubectl -n {SYSTEM_NAMESPACE} scale {kind.kind.lower()} {WATCHER} --replicas=0"
@@ -157,6 +158,19 @@ def _check_watcher(connection: Connection) -> None:
         duration = timedelta(seconds=lease.get("leaseDurationSeconds") or 0)
         if datetime.fromisoformat(lease["renewTime"]) + duration > datetime.now(UTC):
             raise WatcherRuns(f"the watcher {lease['holderIdentity']} runs; stop it first")
+
+
+def _workload(connection: Connection, kind: Kind) -> Manifest:
+    """The workload of the watcher. Empty if there is none, or if the user may not read it.
+
+    The ServiceAccount of the watcher may not read it. The Lease shows a watcher that runs.
+    """
+    try:
+        return connection.cluster.get(kind, WATCHER, SYSTEM_NAMESPACE) or {}
+    except ClusterError as error:
+        if error.is_forbidden:
+            return {}
+        raise
 
 
 def _record_backend(connection: Connection, backend: Backend) -> None:

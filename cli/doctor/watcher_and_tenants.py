@@ -23,6 +23,12 @@ from tenancy.spec.tenant_status import ConditionType, Phase, condition
 _MAX_DELAY_S: Final = 60.0
 # The clocks of this machine and of the watcher's host may differ by this time.
 _MAX_CLOCK_DIFFERENCE_S: Final = 30.0
+# A Deployment of the watcher has no volume.
+_NO_VOLUME: Final = (
+    "the usage records are in the pod of the watcher that leads, and are lost with this pod. If you need "
+    "reports of past usage, export them regularly"
+)
+_EXPORT_USAGE: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec POD -- tenancy usage --since 30d -o csv"
 
 
 def check_watcher(connection: Connection) -> list[CheckResult]:
@@ -31,6 +37,8 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
     findings = []
     for kind, workload in _workloads(connection.cluster):
         findings.append(_workload_finding(kind, workload))
+        if kind is DEPLOYMENT:
+            findings.append(warning("usage", _NO_VOLUME, _EXPORT_USAGE))
         restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart {kind.kind.lower()} {WATCHER}"
     if not findings:
         message = (

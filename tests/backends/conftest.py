@@ -16,8 +16,8 @@ OpenStacks = Callable[..., Stacks]
 
 # Runs a test on each kind of backend.
 on_each_backend = pytest.mark.parametrize("scheme", Scheme)
-# Runs a test with the warm engine on each kind of backend. The CLI takes longer, and `tests/stacks` covers it with
-# a file backend.
+# Runs a test with each engine on each kind of backend. The CLI takes longer, so these tests are long tests.
+# `tests/stacks` covers the CLI with a file backend.
 on_each_backend_and_engine = pytest.mark.parametrize(
     ("scheme", "engine"),
     [

@@ -11,6 +11,7 @@ from stacks.operation import EngineName
 from stacks.stack import Stacks
 from stacks.storage.transfer import back_up_stacks, move_stacks, restore_stacks, rotate_passphrase
 from stacks.survey import stack_names
+from tenancy.base.platform_names import CLUSTER_STACK
 from tenancy.desired import DesiredState
 from tests.backends.conftest import OpenStacks, on_each_backend
 from tests.stacks.conftest import desired
@@ -41,6 +42,7 @@ def test_stacks_move_from_backend_to_backend_with_their_histories(
     for generation in (1, 2):
         stacks.up(state, f"spec generation {generation}", record(state, {}))
     stacks.histories.keep_deleted(tenant("gone", "uid-1"))
+    binding = stacks.cluster_record.claim("uid-of-the-cluster")
     before = causes(stacks, "moved")
     stacks.close()
     route = [
@@ -52,14 +54,15 @@ def test_stacks_move_from_backend_to_backend_with_their_histories(
             monkeypatch.setenv(name, value)
     for source, target in pairwise(route):
         # A second run after an interruption writes nothing again. A backup is such an interrupted move.
-        assert back_up_stacks(source.url, target.url) == 1
+        assert back_up_stacks(source.url, target.url) == 2
         with pytest.raises(StackError, match="incomplete copy"):
             open_stacks(EngineName.WARM, target.url)
-        assert move_stacks(source.url, target.url) == 1
+        assert move_stacks(source.url, target.url) == 2
         with pytest.raises(StackError, match="moved to another backend"):
             open_stacks(EngineName.WARM, source.url)
     stacks = open_stacks(EngineName.WARM, route[-1].url)
     assert causes(stacks, "moved") == before
+    assert stacks.cluster_record.read() == binding
     assert [each.name for each in stacks.histories.deleted.list()] == ["gone"]
     assert stacks.up(state, "spec generation 3").version == 3
     with pytest.raises(StackError, match="contains stacks already"):
@@ -79,15 +82,15 @@ def test_backup_is_restored_and_the_passphrase_rotated(
     name = f"restored-{scheme}"
     state, backup = without_objects(name), servers.new(Scheme.FILE, tmp_path).url
     stacks = open_stacks(EngineName.WARM)
+    binding = stacks.cluster_record.claim("uid-of-the-cluster")
     stacks.up(state, "spec generation 1", record(state, {}))
-    assert back_up_stacks(backend.url, backup) == 1
+    assert back_up_stacks(backend.url, backup) == 2
     stacks.up(state, "spec generation 2", record(state, {}))
     stacks.close()
 
-    # The restored state is older than the objects. The next update brings it up to date.
     with pytest.raises(StackError, match="contains stacks already"):
         restore_stacks(backup, backend.url, is_overwriting=False)
-    assert restore_stacks(backup, backend.url, is_overwriting=True) == 1
+    assert restore_stacks(backup, backend.url, is_overwriting=True) == 2
     stacks = open_stacks(EngineName.WARM)
     assert causes(stacks, name) == [(1, "spec generation 1")]
     assert stacks.up(state, "restored", record(state, {}), refresh=True).version == 2
@@ -99,6 +102,7 @@ def test_backup_is_restored_and_the_passphrase_rotated(
     )  # Repeated, for example after an interruption.
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "new-passphrase")
     stacks = open_stacks(EngineName.WARM)
+    assert stacks.cluster_record.read() == binding
     assert stacks.preview(state).counts.keys() == {"same"}
     assert stacks.up(state, "rotated").version == 3
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "wrong")
@@ -106,4 +110,4 @@ def test_backup_is_restored_and_the_passphrase_rotated(
         rotate_passphrase(backend.url, "another")
     monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "new-passphrase")
     stacks.destroy(name, "bye")
-    assert stack_names(backend.url) == []
+    assert stack_names(backend.url) == [CLUSTER_STACK]
