@@ -1,4 +1,4 @@
-"""A watcher whose state is in a PostgreSQL database."""
+"""A watcher whose state is in a PostgreSQL database or in an S3 bucket."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ from tests.state_backends import Scheme, StateServers
 from tests.waiting import eventually
 from tests.watcher.test_canaries import written_files
 
-TENANT = tenant_manifest("in-database", plan="pro", namespaces=[{"name": "a"}])
-GROWN = tenant_manifest("in-database", plan="pro", namespaces=[{"name": "a"}, {"name": "b"}])
-FIRST, SECOND, POLICY = "tenant-in-database-a", "tenant-in-database-b", "default-deny-all"
+TENANT = tenant_manifest("elsewhere", plan="pro", namespaces=[{"name": "a"}])
+GROWN = tenant_manifest("elsewhere", plan="pro", namespaces=[{"name": "a"}, {"name": "b"}])
+FIRST, SECOND, POLICY = "tenant-elsewhere-a", "tenant-elsewhere-b", "default-deny-all"
 
 
 def tenancy(platform: Platform, *arguments: str, code: int = 0) -> str:
@@ -26,14 +26,18 @@ def tenancy(platform: Platform, *arguments: str, code: int = 0) -> str:
     return " ".join((result.stdout + result.stderr).split())
 
 
-@pytest.fixture
-def in_database(
-    running_platform: Platform, servers: StateServers, tools: dict[str, Path], tmp_path: Path
+@pytest.fixture(params=[Scheme.POSTGRES, pytest.param(Scheme.S3, marks=pytest.mark.long)])
+def elsewhere(
+    request: pytest.FixtureRequest,
+    running_platform: Platform,
+    servers: StateServers,
+    tools: dict[str, Path],
+    tmp_path: Path,
 ) -> Iterator[Platform]:
-    """The shared platform with another watcher, whose backend is an empty PostgreSQL database."""
+    """The shared platform with another watcher, whose backend is empty and is not a folder."""
     running_platform.stop()
     platform = Platform.not_installed(running_platform.admin_kubeconfig, path_with(tools), tmp_path)
-    backend = servers.new(Scheme.POSTGRES, tmp_path)
+    backend = servers.new(request.param, tmp_path)
     kubeconfig = running_platform.environment["KUBECONFIG"]
     platform.environment |= {"KUBECONFIG": kubeconfig, "PULUMI_BACKEND_URL": backend.url}
     platform.environment |= backend.environment
@@ -44,8 +48,8 @@ def in_database(
     tenancy(running_platform, "state", "claim", "--yes")
 
 
-def test_tenant_is_created_restored_repaired_and_deleted(in_database: Platform, tmp_path: Path) -> None:
-    platform, backup = in_database, f"file://{tmp_path / 'backup'}"
+def test_tenant_is_created_restored_repaired_and_deleted(elsewhere: Platform, tmp_path: Path) -> None:
+    platform, backup = elsewhere, f"file://{tmp_path / 'backup'}"
     (tmp_path / "backup").mkdir()
     platform.start()
     platform.apply(TENANT)
@@ -58,17 +62,17 @@ def test_tenant_is_created_restored_repaired_and_deleted(in_database: Platform, 
     platform.stop()
 
     # The restored state is older than the objects, and an object was deleted while no watcher was running.
-    assert "2 stacks are in postgres" in tenancy(platform, *restore)
+    assert "2 stacks are in " in tenancy(platform, *restore)
     platform.admin.delete(NETWORK_POLICY, POLICY, FIRST)
     platform.start()
     eventually(lambda: platform.admin.get(NETWORK_POLICY, POLICY, FIRST), "the object is repaired")
-    export = ("tenant-in-database", "stack", "export")
+    export = ("tenant-elsewhere", "stack", "export")
     eventually(lambda: SECOND in platform.pulumi(*export).stdout, "the state contains the newer namespace")
     platform.delete(GROWN)
     platform.await_gone(GROWN)
     assert not platform.namespace(FIRST)
     assert not platform.namespace(SECOND)
-    assert "in-database" in tenancy(platform, "history", "--deleted")
+    assert "elsewhere" in tenancy(platform, "history", "--deleted")
     platform.stop()
     leaks = [file for file, text in written_files(platform) if "canary-of-the" in text]
     assert not leaks
