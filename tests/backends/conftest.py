@@ -14,8 +14,11 @@ from tests.state_backends import Scheme, StateBackend, StateServers
 
 OpenStacks = Callable[..., Stacks]
 
-# Runs a test on each kind of backend.
-on_each_backend = pytest.mark.parametrize("scheme", Scheme)
+# Runs a test on each kind of backend. With S3, the test is a long test: the commands access a bucket and a
+# database in the same way.
+on_each_backend = pytest.mark.parametrize(
+    "scheme", [Scheme.FILE, Scheme.POSTGRES, pytest.param(Scheme.S3, marks=pytest.mark.long)]
+)
 # Runs a test with each engine on each kind of backend. The CLI takes longer, so these tests are long tests.
 # `tests/stacks` covers the CLI with a file backend.
 on_each_backend_and_engine = pytest.mark.parametrize(
