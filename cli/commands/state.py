@@ -11,7 +11,7 @@ from cli.connection import Connection
 from cli.output import confirm, console
 from cluster.errors import ClusterError
 from cluster.identity import cluster_id
-from stacks.errors import StackError, without_secrets
+from stacks.errors import OtherCluster, StackError, without_secrets
 from stacks.storage.transfer import back_up_stacks, move_stacks, restore_stacks, rotate_passphrase
 from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import DEPLOYMENT, LEASE, STATEFUL_SET, Kind
@@ -85,7 +85,7 @@ def move(
     backend is marked, so that no watcher uses it.
     """
     source = _backend()
-    _check_watcher(context.obj)
+    _check_unused(context.obj)
     count = move_stacks(source, to)
     console.print(f"{count} stacks are in {without_secrets(to)} now", soft_wrap=True)
 
@@ -118,7 +118,7 @@ def restore(
     First stop the watcher. Without --overwrite, the backend must contain no stacks.
     """
     target = _backend()
-    _check_watcher(context.obj)
+    _check_unused(context.obj)
     count = restore_stacks(source, target, is_overwriting=is_overwriting)
     console.print(f"{count} stacks are in {without_secrets(target)} now", soft_wrap=True)
 
@@ -134,7 +134,7 @@ def rotate(context: typer.Context) -> None:
     url, new = _backend(), os.environ.get(_NEW_PASSPHRASE)
     if not new:
         raise StackError(f"set the environment variable {_NEW_PASSPHRASE} to the new passphrase")
-    _check_watcher(context.obj)
+    _check_unused(context.obj)
     console.print(f"{rotate_passphrase(url, new)} stacks are encrypted with the new passphrase now")
 
 
@@ -145,8 +145,15 @@ def _backend() -> str:
     return url
 
 
-def _check_watcher(connection: Connection) -> None:
-    """Raise WatcherRuns if a watcher may write to the backend."""
+def _check_unused(connection: Connection) -> None:
+    """Raise WatcherRuns or OtherCluster if a watcher may write to the backend."""
+    try:
+        with connection.stacks():
+            pass
+    except OtherCluster:
+        raise
+    except StackError:
+        pass  # A damaged backend can be restored.
     for kind in (STATEFUL_SET, DEPLOYMENT):
         workload = _workload(connection, kind)
         counts = (workload.get("spec", {}).get("replicas"), workload.get("status", {}).get("replicas"))
