@@ -1,5 +1,5 @@
 # The image of the watcher. Build it in a checkout: docker build -t tenancy-watcher .
-# It also has the `tenancy` command: kubectl -n tenancy-system exec tenancy-watcher-0 -- tenancy list
+# It also has the `tenancy` command: kubectl -n tenancy-system exec svc/tenancy-watcher -- tenancy list
 # The first stage downloads or builds Pulumi and its Kubernetes provider, and builds the engine of the watcher. The go.mod
 # files in engine/ and toolchain/ pin the versions.
 

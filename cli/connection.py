@@ -19,7 +19,7 @@ from tenancy.base.errors import TenancyError
 from tenancy.base.kinds import MANAGED_KINDS, TENANTS, Kind
 from tenancy.base.labels import tenant_selector
 from tenancy.base.manifest import Manifest, Objects, object_key
-from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER_POD
 
 if TYPE_CHECKING:
     from cluster.client import Cluster
@@ -125,7 +125,7 @@ class Connection:
             raise StackError(
                 "no state backend: set PULUMI_BACKEND_URL and PULUMI_CONFIG_PASSPHRASE to the values of the "
                 "watcher, or run the command in the watcher's pod: "
-                f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
+                f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER_POD} -- tenancy …"
             )
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:
             stacks = Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))

@@ -7,12 +7,9 @@ from watcher.history_view import UpdateView, history_view
 
 
 def read_deleted(connection: Connection, name: str = "") -> list[DeletedTenant]:
-    """The deleted tenants with this name, newest deletion first. If `name` is empty, all deleted tenants.
-
-    The list is empty if the state backend does not keep deleted tenants.
-    """
+    """The deleted tenants with this name, newest deletion first. If `name` is empty, all deleted tenants."""
     with connection.stacks() as stacks:
-        tenants = stacks.histories.deleted.list() if stacks.histories.deleted else []
+        tenants = stacks.histories.deleted.list()
     return [tenant for tenant in tenants if name in ("", tenant.name)]
 
 

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
@@ -258,7 +259,8 @@ func TestNumbersAreCorrectWhereverPruningStops(t *testing.T) {
 	for changes := range 9 {
 		stored, files := openHistory(t)
 		addUpdates(t, files, 5)
-		stopped := history{blob.NewBucket(stopping{stackFiles{files: stored.bucket}, &changes}), "tenancy", "tenant-a"}
+		bucket := stackFiles{files: stored.bucket, listing: &sync.Mutex{}}
+		stopped := history{blob.NewBucket(stopping{bucket, &changes}), "tenancy", "tenant-a"}
 		removed, err := stopped.prune(context.Background(), limits{2, 90}, now)
 		if err == nil {
 			t.Fatalf("pruning did not stop after %d changes", changes)

@@ -20,13 +20,20 @@ import (
 	"syscall"
 	"time"
 
-	_ "github.com/pulumi/pulumi/pkg/v3/backend/diy/postgres" // backend URLs with the scheme postgres
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/diag/colors"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/version"
 )
 
 var discard = diag.DefaultSink(io.Discard, io.Discard, diag.FormatOptions{Color: colors.Never})
+
+// commands are the commands that end when they are done. They need no watcher.
+var commands = map[string]func([]string) error{
+	"prune":   pruneCommand,
+	"objects": objectsCommand,
+	"copy":    copyCommand,
+	"rekey":   rekeyCommand,
+}
 
 func main() {
 	if err := runCommand(os.Args[1:]); err != nil {
@@ -40,8 +47,8 @@ func runCommand(arguments []string) error {
 		fmt.Println(version.Version)
 		return nil
 	}
-	if len(arguments) > 0 && arguments[0] == "prune" {
-		return pruneCommand(arguments[1:])
+	if len(arguments) > 0 && commands[arguments[0]] != nil {
+		return commands[arguments[0]](arguments[1:])
 	}
 	socket := flag.String("socket", "", "absolute path of the unix socket")
 	project := flag.String("project", "", "name of the Pulumi project")

@@ -21,6 +21,8 @@ import (
 	"github.com/pulumi/pulumi/sdk/v3/go/common/resource"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 	pulumirpc "github.com/pulumi/pulumi/sdk/v3/proto/go"
+
+	"tenancy.local/engine/child"
 )
 
 const (
@@ -130,7 +132,7 @@ func (p *pool) start(process *providerProcess) error {
 	}
 	output, writer := io.Pipe()
 	command := exec.Command(path, p.context.Host.ServerAddr())
-	command.Stdout, command.Stderr, command.SysProcAttr = writer, os.Stderr, endWithParent()
+	command.Stdout, command.Stderr, command.SysProcAttr = writer, os.Stderr, child.EndWithParent()
 	started := make(chan error)
 	go func() {
 		// Keeps the thread that starts the process, because the process ends with this thread.

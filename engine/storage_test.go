@@ -2,15 +2,16 @@ package main
 
 import (
 	"context"
-	"net/url"
 	"os"
 	"path/filepath"
 	"reflect"
+	"sync"
 	"testing"
 
 	"gocloud.dev/blob"
 	"gocloud.dev/blob/driver"
 
+	"github.com/pulumi/pulumi/pkg/v3/backend/diy"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/apitype"
 	"github.com/pulumi/pulumi/sdk/v3/go/common/workspace"
 )
@@ -26,20 +27,17 @@ func (r listRecorder) ListPaged(ctx context.Context, options *driver.ListOptions
 	return r.stackFiles.ListPaged(ctx, options)
 }
 
-func (r listRecorder) OpenBucketURL(ctx context.Context, address *url.URL) (*blob.Bucket, error) {
-	files, err := blob.OpenBucket(ctx, "file://"+address.Query().Get("folder"))
-	if err != nil {
-		return nil, err
-	}
-	r.files = files
-	return blob.NewBucket(stackFiles{files: blob.NewBucket(r)}), nil
-}
-
 func TestStateIsReadAndSavedWithoutAListOfAllStacks(t *testing.T) {
 	ctx, folder := context.Background(), t.TempDir()
 	var prefixes []string
-	blob.DefaultURLMux().RegisterBucket("recorded", listRecorder{prefixes: &prefixes})
-	backend, _, err := openBackend(ctx, "recorded://state?folder="+folder, &workspace.Project{Name: "tenancy"})
+	files, err := openBucket(ctx, "file://"+folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner := blob.NewBucket(listRecorder{stackFiles{files: files, listing: &sync.Mutex{}}, &prefixes})
+	bucket := blob.NewBucket(stackFiles{files: inner, listing: &sync.Mutex{}})
+	address := openedURL(bucket)
+	backend, err := diy.New(ctx, discard, address, &workspace.Project{Name: "tenancy"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,6 +68,14 @@ func TestStateIsReadAndSavedWithoutAListOfAllStacks(t *testing.T) {
 	}
 }
 
+func TestUnsupportedBackendIsRejected(t *testing.T) {
+	for _, address := range []string{"gs://bucket", "azblob://bucket", "https://api.example", "mem://"} {
+		if _, _, err := openBackend(context.Background(), address, nil); err == nil {
+			t.Errorf("%s was opened", address)
+		}
+	}
+}
+
 func TestRelativeFolderIsRejected(t *testing.T) {
 	for _, address := range []string{"file://state", "file://~/state", "file://./state"} {
 		if _, _, err := openBackend(context.Background(), address, nil); err == nil {
@@ -86,7 +92,7 @@ func TestOnlyTheFilesOfAStateAreListed(t *testing.T) {
 		}
 	}
 	ctx := context.Background()
-	bucket, err := blob.OpenBucket(ctx, stackFilesURL(url.URL{Scheme: "file", Path: folder}))
+	bucket, err := openBucket(ctx, "file://"+folder)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +108,7 @@ func TestOnlyTheFilesOfAStateAreListed(t *testing.T) {
 			t.Errorf("%s: got %v, want %v", prefix, keys, want)
 		}
 	}
-	if _, err := blob.OpenBucket(ctx, stackFilesURL(url.URL{Scheme: "file", Path: folder + "/none"})); err == nil {
+	if _, err := openBucket(ctx, "file://"+folder+"/none"); err == nil {
 		t.Error("a missing folder is not created, because it may be a volume that is not mounted")
 	}
 }

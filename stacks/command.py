@@ -69,7 +69,12 @@ class PulumiProcess(PulumiCommand):
         return result
 
     def execute(
-        self, program: list[str], args: list[str], cwd: str, additional_env: Mapping[str, str]
+        self,
+        program: list[str],
+        args: list[str],
+        cwd: str,
+        additional_env: Mapping[str, str],
+        standard_input: str = "",
     ) -> CommandResult:
         """Run a program, and return its output and its exit code. An exit code other than 0 raises no error.
 
@@ -89,7 +94,7 @@ class PulumiProcess(PulumiCommand):
                     "PULUMI_AUTOMATION_API": "true",
                     WORK_FOLDER_VARIABLE: cwd,
                 },
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 encoding="utf-8",
@@ -97,7 +102,7 @@ class PulumiProcess(PulumiCommand):
             )
             self._running.add(process.pid)
         try:
-            stdout, stderr = process.communicate(timeout=self.timeout_s)
+            stdout, stderr = process.communicate(standard_input, timeout=self.timeout_s)
         except subprocess.TimeoutExpired:
             _terminate(process, Path(cwd))
             raise StackTimeout(f"{label} took longer than {self.timeout_s:g} s") from None

@@ -110,7 +110,10 @@ _LOCK = re.compile(r"created by (?P<user>.*)@(?P<host>[^@\s]+) \(pid (?P<pid>\d+
 _REASONS: Final[tuple[tuple[re.Pattern[str], type[StackError]], ...]] = (
     (re.compile(r"no stack named .* found"), StackNotFound),
     (
-        re.compile(r"unable to open bucket|could not list bucket|failed to open database|postgres"),
+        re.compile(
+            r"unable to open bucket|could not list bucket|operation error S3"
+            r"|failed to open database|PostgreSQL|database system|pq: "
+        ),
         BackendUnreachable,
     ),
     (

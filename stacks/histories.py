@@ -12,7 +12,8 @@ from stacks.history import Update, updates_from_entries
 from stacks.operation import translated_errors
 from stacks.project import work_folder
 from stacks.result import EventLog
-from stacks.storage.deleted_tenants import deleted_tenants
+from stacks.storage.deleted_tenants import DeletedTenants
+from stacks.storage.objects import Objects
 from stacks.storage.pruning import HistoryLimits, Pruned, prune_stacks
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
@@ -30,7 +31,7 @@ class Histories:
 
     def __init__(
         self,
-        url: str,
+        objects: Objects,
         run_dir: Path,
         environment: Mapping[str, str],
         command: PulumiProcess,
@@ -40,8 +41,7 @@ class Histories:
         self._command = command
         self._cli = cli
         self._run_dir = run_dir
-        # The store of deleted tenants. None if the backend has no store.
-        self.deleted = deleted_tenants(url)
+        self.deleted = DeletedTenants(objects)
 
     def updates(self, tenant: str) -> list[Update]:
         """The updates of a tenant's stack, newest first."""
@@ -60,12 +60,9 @@ class Histories:
     def keep_deleted(self, tenant: Manifest) -> None:
         """Store the spec and the history of a Tenant that is being deleted. Call this before `destroy`.
 
-        Does nothing if the backend has no store of deleted tenants. If the history cannot be read, stores
-        only the spec. You can call the method again. If the history can no longer be read, for example
-        because the stack is destroyed, the method keeps the stored history.
+        If the history cannot be read, stores only the spec. You can call the method again. If the history can
+        no longer be read, for example because the stack is destroyed, the method keeps the stored history.
         """
-        if self.deleted is None:
-            return
         with translated_errors(EventLog()):
             try:
                 entries = self._cli.history(stack_name(tenant["metadata"]["name"]))

@@ -28,8 +28,6 @@ SPEC_CHANGES_KEY: Final = f"{PROJECT}:specChanges"
 # The key of the number of an update. Pruning writes this number into the oldest update that it keeps.
 NUMBER_KEY: Final = f"{PROJECT}:number"
 
-_SALT_FILE: Final = "tenancy-salt"
-
 # Must be equal to the `Pulumi.yaml` in the root folder, which `pulumi up` by hand uses. A test compares them.
 PROJECT_SETTINGS: Final[dict[str, Any]] = {
     "name": PROJECT,
@@ -119,27 +117,10 @@ def create_pulumi_home(run_dir: Path) -> Path:
     return home
 
 
-def saved_salt(folder: Path) -> str | None:
-    """The salt that `save_salt` has saved in the folder. None if there is no saved salt.
-
-    Also None if no passphrase is set. The caller then lets the CLI create a salt, and the CLI reports that
-    the passphrase is missing.
-    """
+def has_passphrase() -> bool:
+    """Whether the environment variables contain a passphrase, or the name of a readable file with it."""
     passphrase_file = os.environ.get("PULUMI_CONFIG_PASSPHRASE_FILE", "")
-    if "PULUMI_CONFIG_PASSPHRASE" not in os.environ and not os.access(passphrase_file, os.R_OK):
-        return None
-    try:
-        return (folder / _SALT_FILE).read_text(encoding="utf-8")
-    except OSError:
-        return None
-
-
-def save_salt(folder: Path, salt: str) -> None:
-    """Save the salt, so that the next run uses the same salt."""
-    folder.mkdir(parents=True, exist_ok=True)
-    temporary = folder / f"{_SALT_FILE}.new"
-    temporary.write_text(salt, encoding="utf-8")
-    temporary.replace(folder / _SALT_FILE)
+    return "PULUMI_CONFIG_PASSPHRASE" in os.environ or os.access(passphrase_file, os.R_OK)
 
 
 def encryption_salt(folder: Path, stack: str) -> str:

@@ -11,10 +11,9 @@ from typing import Final
 
 import structlog
 
-from stacks.backend import backend_url, file_backend_folder, is_passphrase_backend
+from stacks.backend import backend_environment, backend_url
 from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess, kill_leftover_commands
-from stacks.engine.binary import NO_PULUMI_CLOUD
 from stacks.engine.warm import WarmEngine
 from stacks.errors import (
     EngineCrashed,
@@ -30,9 +29,11 @@ from stacks.history import Update
 from stacks.operation import ENVIRONMENT, EngineName, Operation, translated_errors
 from stacks.ownership.cluster_record import ClusterRecord
 from stacks.ownership.lock import is_abandoned
-from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
+from stacks.project import clear_run_folder, create_pulumi_home, has_passphrase, lock_run_folder
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
+from stacks.storage.backend_marks import BackendMarks
+from stacks.storage.objects import backend_objects
 from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
@@ -57,15 +58,16 @@ class Stacks:
         self._backend_url = backend_url(url)
         self._run_dir = run_dir.absolute()
         self._command = command
-        self._environment = {**ENVIRONMENT, "PULUMI_BACKEND_URL": self._backend_url}
+        self._environment = {**ENVIRONMENT, **backend_environment(self._backend_url)}
         self._cli = PulumiCli(self._backend_url, self._run_dir, command, self._environment)
         self._engine_name = engine
-        # Set by `prepare` if the warm engine is selected, and a passphrase encrypts the backend's secrets.
+        # Set by `prepare` if the warm engine is selected.
         self.engine: WarmEngine | None = None
         # The leaders until now. Locks of former leaders can be cleared. The watcher sets it when it leads.
         self.leadership = Leadership()
         self.cluster_record = ClusterRecord(self._backend_url, self._cli)
-        self.histories = Histories(self._backend_url, self._run_dir, self._environment, command, self._cli)
+        self.stored = backend_objects(self._backend_url, self._run_dir, command, self._environment)
+        self.histories = Histories(self.stored, self._run_dir, self._environment, command, self._cli)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
@@ -78,19 +80,17 @@ class Stacks:
                 log.warning("killed processes of an earlier run", count=killed)
             clear_run_folder(self._run_dir)
             self._environment["PULUMI_HOME"] = str(create_pulumi_home(self._run_dir))
-            if is_passphrase_backend(self._backend_url):
-                self._prepare_key()
-        if self.engine is None and self.engine_problem:
-            log.warning("using the Pulumi CLI instead of the warm engine", problem=self.engine_problem)
+            self._prepare_key()
 
     def _prepare_key(self) -> None:
         """Use one salt for all stacks and runs. Then each process derives the encryption key only once."""
-        folder = file_backend_folder(self._backend_url) or self._run_dir
-        salt = saved_salt(folder)
-        if salt is None:
-            salt = self._cli.new_salt()
+        marks = BackendMarks(self.stored)
+        saved = marks.read_salt()
+        # If no passphrase is set, the CLI reports it.
+        salt = saved if saved and has_passphrase() else self._cli.new_salt()
+        if saved is None:
             with contextlib.suppress(OSError):
-                save_salt(folder, salt)
+                marks.save_salt(salt)
         self._cli.salt = salt
         if self._engine_name is EngineName.WARM:
             self.engine = WarmEngine(self._run_dir, self._environment, salt)
@@ -113,8 +113,6 @@ class Stacks:
     @property
     def engine_problem(self) -> str | None:
         """Why the warm engine cannot be used. None if it can be used, or if the CLI is selected."""
-        if self._engine_name is EngineName.WARM and not is_passphrase_backend(self._backend_url):
-            return NO_PULUMI_CLOUD
         return self.engine.problem if self.engine else None
 
     def notes(self) -> list[str]:

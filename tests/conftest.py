@@ -23,6 +23,7 @@ from tenancy.base.manifest import Manifest
 from tests import preparation
 from tests.audit_log import AuditLog
 from tests.platform import NewTenant, Platform, tenant_manifest
+from tests.state_backends import StateServers, state_servers
 
 pytest_plugins = ["tests.costs"]
 
@@ -132,6 +133,26 @@ def metrics_server_binary() -> Path:
 @pytest.fixture(scope="session")
 def promtool_binary() -> Path:
     return preparation.path("promtool")
+
+
+@pytest.fixture(scope="session")
+def rclone_binary() -> Path:
+    return preparation.path("rclone")
+
+
+@pytest.fixture(scope="session")
+def postgres_programs() -> Path:
+    """The folder with the programs of PostgreSQL."""
+    return preparation.path("postgres")
+
+
+@pytest.fixture(scope="session")
+def servers(
+    rclone_binary: Path, postgres_programs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StateServers]:
+    """An S3 server and a PostgreSQL server, for state backends."""
+    with state_servers(rclone_binary, postgres_programs, tmp_path_factory.mktemp("servers")) as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Gets dependencies that only some tests need: tools, CRDs and a browser. This may take minutes.
+"""Gets dependencies that only some tests need: tools, CRDs, PostgreSQL and a browser. This may take minutes.
 
 In a run with several workers, `python -m tests.preparation` gets the dependencies in the background. A test
 that needs a dependency waits until it is available. This wait happens before the test's time limit starts. If
@@ -19,6 +19,7 @@ from embedded.errors import SetupFailed
 from embedded.toolchain.browser import ensure_browser
 from embedded.toolchain.crds import CRD_FILES
 from embedded.toolchain.modules import module_files
+from embedded.toolchain.postgres import ensure_postgres
 from embedded.toolchain.resolver import ensure_tools, present_tools
 from embedded.toolchain.tools import TEST_TOOLS
 
@@ -27,6 +28,7 @@ _DEPENDENCY_BY_FIXTURE = {
     **{f"{name.replace('-', '_')}_binary": name for name in TEST_TOOLS},
     "crd_files": "crds",
     "browser": "browser",
+    "postgres_programs": "postgres",
 }
 # The fixtures that run Kubernetes, Pulumi, Go or a browser.
 _TOOL_FIXTURES = {"tools", "control_plane", *_DEPENDENCY_BY_FIXTURE}
@@ -76,7 +78,11 @@ def browser() -> Path:
 
 
 def _get(name: str) -> Path:
-    getters: dict[str, Callable[[], Path]] = {"browser": ensure_browser, "crds": _fetch_crds}
+    getters: dict[str, Callable[[], Path]] = {
+        "browser": ensure_browser,
+        "crds": _fetch_crds,
+        "postgres": ensure_postgres,
+    }
     return getters[name]() if name in getters else ensure_tools([name])[name]
 
 
@@ -94,7 +100,7 @@ def main() -> int:
     """Get all dependencies, the quickest first. The tests that need a dependency report its errors."""
     unwind_on_signals()
     os.nice(5)
-    for name in ("crds", "browser", *TEST_TOOLS):
+    for name in ("crds", "postgres", "browser", *TEST_TOOLS):
         prepare(name)
     return 0
 

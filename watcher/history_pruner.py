@@ -134,6 +134,6 @@ class HistoryPruner(Service):
     def _remove_expired(self) -> None:
         """Once per day, remove the expired histories of deleted tenants."""
         now_s = time.monotonic()
-        if self._stored.deleted and (self._expired_at_s is None or now_s - self._expired_at_s >= _DAY_S):
+        if self._expired_at_s is None or now_s - self._expired_at_s >= _DAY_S:
             self._stored.deleted.remove_expired(datetime.now(UTC))
             self._expired_at_s = now_s

@@ -38,7 +38,7 @@ from cli.rights.reader import READ_CRDS, READ_PLANS
 from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import AISESSION, LEASE, NAMESPACE, NODE, STATEFUL_SET, TENANTS
+from tenancy.base.kinds import AISESSION, DEPLOYMENT, LEASE, NAMESPACE, NODE, STATEFUL_SET, TENANTS
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.watcher_rights import watcher_rbac
 from tenancy.spec.crd import crds
@@ -58,13 +58,16 @@ class Check(NamedTuple):
 
 _LIST_TENANTS: Final = tuple(Right("list", kind) for kind in TENANTS)
 _LIST_NAMESPACES: Final = Right("list", NAMESPACE)
+_GET_WATCHER: Final = tuple(
+    Right("get", kind, SYSTEM_NAMESPACE, WATCHER) for kind in (STATEFUL_SET, DEPLOYMENT)
+)
 _GET_LEASE: Final = Right("get", LEASE, SYSTEM_NAMESPACE, WATCHER)
 _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "your rights": Check(check_rights_of_caller),
     "CRDs": Check(check_crds, (READ_CRDS,)),
     "watcher's rights": Check(check_rights_of_watcher, rights_to_get(watcher_rbac())),
     "admission": Check(check_admission, rights_to_get(admission_policies())),
-    "watcher": Check(check_watcher, (*_LIST_TENANTS, Right("get", STATEFUL_SET, SYSTEM_NAMESPACE, WATCHER))),
+    "watcher": Check(check_watcher, (*_LIST_TENANTS, *_GET_WATCHER)),
     "leader": Check(check_leader, (_GET_LEASE,)),
     "plans": Check(check_plans, (READ_PLANS,)),
     "tenants": Check(check_tenants, _LIST_TENANTS),

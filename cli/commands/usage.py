@@ -22,7 +22,7 @@ from cli.selection.tenants import short_name
 from cli.times import parse_time
 from cluster.connection.impersonation import NO_IMPERSONATION
 from tenancy.base.errors import TenancyError
-from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER_POD
 from watcher.usage.hours import UsageReport, UsageRow, tenant_rows
 from watcher.usage.store import UsageStore
 
@@ -79,6 +79,7 @@ def usage(
         Path | None,
         typer.Option(
             "--db",
+            envvar="TENANCY_USAGE_DB",
             help="Read the data from this database file. The watcher's option --usage-db sets the path of "
             "the file.",
         ),
@@ -119,7 +120,7 @@ def usage(
         raise WatcherUnreachable(
             "no source of usage data: set --watcher to the URL of the watcher's page, or --db to the "
             "watcher's database file. To run the command in the watcher's pod: "
-            f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy usage --db /var/lib/tenancy/usage.db"
+            f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER_POD} -- tenancy usage"
         )
     if output is UsageFormat.CSV:
         typer.echo(_csv(report), nl=False)

@@ -12,23 +12,22 @@ from typing import Final
 from cli.connection import Connection
 from cli.doctor.finding import CheckResult, failed, ok, skipped, warning
 from cluster.tenants import read_tenants
-from stacks.backend import is_passphrase_backend
 from stacks.command import PulumiProcess
-from stacks.engine.binary import NO_PULUMI_CLOUD, installed_version
+from stacks.engine.binary import installed_version
 from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, without_secrets
 from stacks.operation import EngineName
 from stacks.ownership.lock import is_abandoned
 from stacks.provider import installed_provider_version, required_provider_version
-from stacks.survey import file_locks, stack_names
+from stacks.survey import stack_locks, stack_names
 from tenancy.base.kinds import LEASE
 from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name
-from tenancy.base.platform_names import CLUSTER_STACK, PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import CLUSTER_STACK, PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER, WATCHER_POD
 from tenancy.leaders import Leadership, leadership_of
 
 BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
 ENGINE_VARIABLE: Final = "TENANCY_ENGINE"
-_DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy doctor"
+_DOCTOR_IN_POD: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER_POD} -- tenancy doctor"
 
 
 def check_pulumi(_: Connection) -> list[CheckResult]:
@@ -65,11 +64,6 @@ def check_engine(_: Connection) -> list[CheckResult]:
     selected = os.environ.get(ENGINE_VARIABLE) or EngineName.WARM
     if selected != EngineName.WARM:
         return [ok("warm engine", f"not used, because {ENGINE_VARIABLE} is {selected}")]
-    if not is_passphrase_backend(os.environ.get(BACKEND_VARIABLE, "")):
-        message = f"{NO_PULUMI_CLOUD}. The watcher uses the Pulumi CLI, which is slower"
-        return [
-            warning("warm engine", message, f"set {ENGINE_VARIABLE}={EngineName.CLI}, or use another backend")
-        ]
     try:
         return [ok("warm engine", f"version {installed_version()}")]
     except EngineUnavailable as error:
@@ -102,9 +96,10 @@ def check_backend(connection: Connection) -> list[CheckResult]:
 
 
 def _lock_findings(connection: Connection, url: str) -> list[CheckResult]:
-    locks = file_locks(url)
-    if locks is None:
-        return [ok("locks", "not checked: locks can be listed only in a file backend")]
+    try:
+        locks = stack_locks(url)
+    except StackError as error:
+        return [failed("locks", f"{without_secrets(url)}: {error}", _DOCTOR_IN_POD)]
     leadership = leadership_of(connection.cluster.get(LEASE, WATCHER, SYSTEM_NAMESPACE))
     findings = [_lock_finding(stack, lock, leadership) for stack, lock in locks]
     return findings or [ok("locks", "no stack is locked")]

@@ -8,11 +8,12 @@ from cli.connection import Connection
 from cli.doctor.blocked_deletions import blocked_findings
 from cli.doctor.finding import CheckResult, failed, ok, warning
 from cli.wait import is_status_current, phase_of, ready_condition, reason_text
+from cluster.client import Cluster
 from cluster.tenants import read_tenants
 from tenancy.base.errors import PlansError
-from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, LEASE, STATEFUL_SET
+from tenancy.base.kinds import CONFIG_MAP, DEPLOYMENT, INTEGRATION_KINDS, LEASE, STATEFUL_SET, Kind
 from tenancy.base.manifest import Manifest, is_deleting
-from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER, WATCHER_POD
 from tenancy.base.reasons import Reason
 from tenancy.leaders import leadership_of
 from tenancy.same_name_in_both_groups import full_name, is_duplicate
@@ -22,25 +23,29 @@ from tenancy.spec.tenant_status import ConditionType, Phase, condition
 _MAX_DELAY_S: Final = 60.0
 # The clocks of this machine and of the watcher's host may differ by this time.
 _MAX_CLOCK_DIFFERENCE_S: Final = 30.0
+# A Deployment of the watcher has no volume.
+_NO_VOLUME: Final = (
+    "the usage records are in the pod of the watcher that leads, and are lost with this pod. If you need "
+    "reports of past usage, export them regularly"
+)
+_EXPORT_USAGE: Final = f"kubectl -n {SYSTEM_NAMESPACE} exec POD -- tenancy usage --since 30d -o csv"
 
 
 def check_watcher(connection: Connection) -> list[CheckResult]:
     unobserved = unobserved_tenants(read_tenants(connection.cluster))
-    stateful_set = connection.cluster.get(STATEFUL_SET, WATCHER, SYSTEM_NAMESPACE)
-    restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart statefulset {WATCHER}"
+    restart = "python -m watcher"
     findings = []
-    if stateful_set is None:
-        restart = "python -m watcher"
+    for kind, workload in _workloads(connection.cluster):
+        findings.append(_workload_finding(kind, workload))
+        if kind is DEPLOYMENT:
+            findings.append(warning("usage", _NO_VOLUME, _EXPORT_USAGE))
+        restart = f"kubectl -n {SYSTEM_NAMESPACE} rollout restart {kind.kind.lower()} {WATCHER}"
+    if not findings:
         message = (
-            f"there is no StatefulSet {SYSTEM_NAMESPACE}/{WATCHER}. This is correct only if the watcher runs "
-            "outside the cluster"
+            f"there is no StatefulSet or Deployment {SYSTEM_NAMESPACE}/{WATCHER}. This is correct only if "
+            "the watcher runs outside the cluster"
         )
         findings.append(ok("watcher", message))
-    elif not (stateful_set.get("status") or {}).get("readyReplicas"):
-        fix = f"kubectl -n {SYSTEM_NAMESPACE} logs {WATCHER}-0"
-        findings.append(failed("watcher", f"StatefulSet {SYSTEM_NAMESPACE}/{WATCHER} is not ready", fix))
-    else:
-        findings.append(ok("watcher", f"StatefulSet {SYSTEM_NAMESPACE}/{WATCHER} is ready"))
     if unobserved:
         message = (
             f"has not observed the newest spec of {', '.join(unobserved)} for more than {_MAX_DELAY_S:g} s: "
@@ -48,6 +53,21 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
         )
         findings.append(failed("watcher", message, restart))
     return findings
+
+
+def _workloads(cluster: Cluster) -> list[tuple[Kind, Manifest]]:
+    """The StatefulSet or the Deployment of the watcher. Empty if the watcher runs outside the cluster."""
+    kinds = (STATEFUL_SET, DEPLOYMENT)
+    found = [(kind, cluster.get(kind, WATCHER, SYSTEM_NAMESPACE)) for kind in kinds]
+    return [(kind, workload) for kind, workload in found if workload is not None]
+
+
+def _workload_finding(kind: Kind, workload: Manifest) -> CheckResult:
+    name = f"{kind.kind} {SYSTEM_NAMESPACE}/{WATCHER}"
+    if not (workload.get("status") or {}).get("readyReplicas"):
+        fix = f"kubectl -n {SYSTEM_NAMESPACE} logs {WATCHER_POD}"
+        return failed("watcher", f"{name} is not ready", fix)
+    return ok("watcher", f"{name} is ready")
 
 
 def check_leader(connection: Connection) -> list[CheckResult]:

@@ -2,9 +2,8 @@
 
 import os
 import shutil
-import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -13,12 +12,12 @@ from playwright.sync_api import sync_playwright
 from embedded.cache import cache_folder, locked
 from embedded.errors import SetupFailed
 from embedded.progress import Progress
+from embedded.toolchain.apt import install_with_apt, succeeds
 
 VARIABLE = "TENANCY_CHROMIUM"
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _VERSION_TIMEOUT_S = 60.0
-_INSTALL_TIMEOUT_S = 1200.0
 
 
 @cache
@@ -36,7 +35,7 @@ def ensure_browser() -> Path:
             )
         return Path(configured)
     with locked(cache_folder() / "browser"):
-        browser = _present_browser() or _install_with_apt() or _install_with_playwright()
+        browser = _present_browser() or _installed_browser()
     if browser is None:
         raise SetupFailed(
             "The tests of the web page need Chromium, but ./dev could not install it. Install Chromium under"
@@ -60,23 +59,12 @@ def _playwright_chromium() -> Path:
         return Path(playwright.chromium.executable_path)
 
 
-def _install_with_apt() -> Path | None:
-    """Install Chromium with apt-get if this process runs as root, and return the path of Chromium.
-
-    The function does not use sudo, because sudo would ask for a password during the tests. Returns None if
-    Chromium could not be installed or does not work.
-    """
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        return None
-    with Progress("Installing Chromium with apt-get (once)"):
-        _succeeds(["apt-get", "update"])
-        is_installed = _succeeds(["apt-get", "install", "-y", "--no-install-recommends", "chromium"])
-    return _present_browser() if is_installed else None
-
-
-def _install_with_playwright() -> Path | None:
+def _installed_browser() -> Path | None:
+    """Install Chromium, and return its path. None if it could not be installed, or does not work."""
+    if install_with_apt("chromium") and (browser := _present_browser()):
+        return browser
     with Progress("Downloading Chromium with Playwright (once)"):
-        is_installed = _succeeds([sys.executable, "-m", "playwright", "install", "chromium"])
+        is_installed = succeeds([sys.executable, "-m", "playwright", "install", "chromium"])
     return _present_browser() if is_installed else None
 
 
@@ -85,19 +73,4 @@ def _is_working(browser: Path) -> bool:
 
     On some systems, `chromium` is a script that only prints how to install the browser, and then fails.
     """
-    return browser.exists() and _succeeds([str(browser), "--version"], _VERSION_TIMEOUT_S)
-
-
-def _succeeds(command: Sequence[str], timeout_s: float = _INSTALL_TIMEOUT_S) -> bool:
-    try:
-        result = subprocess.run(
-            command,
-            env=os.environ | {"DEBIAN_FRONTEND": "noninteractive"},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=timeout_s,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return result.returncode == 0
+    return browser.exists() and succeeds([str(browser), "--version"], _VERSION_TIMEOUT_S)

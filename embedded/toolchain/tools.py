@@ -189,6 +189,11 @@ def _command(name: str, module: str, path: str = "", version_variable: str = "",
     return Tool(name, version, folder, module + path, ldflags, tags=tags)
 
 
+def _rclone() -> Tool:
+    folder = MODULES / "rclone"
+    return Tool("rclone", version_in(folder, "github.com/rclone/rclone"), folder, package=".")
+
+
 _KWOK: Final = "sigs.k8s.io/kwok"
 _GATEKEEPER: Final = "github.com/open-policy-agent/gatekeeper/v3"
 
@@ -231,6 +236,7 @@ TEST_TOOLS: dict[str, Tool] = {
             "/cmd/metrics-server",
             "k8s.io/client-go/pkg/version.gitVersion",
         ),
+        _rclone(),
         # The tag omits the service discovery for cloud providers. Tests only use promtool to check alerting
         # rules.
         _command("promtool", "github.com/prometheus/prometheus", "/cmd/promtool", tags="remove_all_sd"),

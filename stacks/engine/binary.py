@@ -11,8 +11,6 @@ from stacks.errors import EngineUnavailable
 # Environment variable with the path of the engine's program. `./dev run` sets it, because the program is
 # sometimes built only after the watcher has started.
 BINARY_VARIABLE: Final = "TENANCY_ENGINE_BINARY"
-# Why the engine cannot be used with an HTTP backend.
-NO_PULUMI_CLOUD: Final = "the engine does not support Pulumi Cloud as the state backend"
 _BINARY: Final = "tenancy-engine"
 _TIMEOUT_S: Final = 30.0
 

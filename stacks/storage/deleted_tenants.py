@@ -1,87 +1,67 @@
 """Stores the spec and the history of each deleted tenant for 30 days, by the uid of the Tenant.
 
-In a file backend, the store is a folder beside the folder `.pulumi`. Pulumi does not read this folder. Other
-backends have no store.
+The store consists of objects in the backend, beside the folder `.pulumi`. Pulumi does not read them.
 """
 
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 from urllib.parse import quote
 
 import structlog
 from pydantic import ValidationError
 
-from stacks.backend import file_backend_folder, replace_file
+from stacks.storage.objects import Objects
 from tenancy.history.deleted_tenant import DeletedTenant
 
 log = structlog.get_logger(__name__)
 
-_FOLDER: Final = "deleted-tenants"
+_PREFIX: Final = "deleted-tenants/"
 
 
-class DeletedTenants(Protocol):
-    """The store of deleted tenants. Its methods raise OSError if the store cannot be read or written."""
+class DeletedTenants:
+    """The store. Its methods raise OSError or StackError if the backend cannot be read or written."""
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
 
     def put(self, tenant: DeletedTenant) -> None:
         """Store a deleted tenant. If the store contains a tenant with the same uid, replace it."""
+        self._objects.write(_key(tenant.uid), tenant.model_dump_json(by_alias=True).encode())
 
     def get(self, uid: str) -> DeletedTenant | None:
-        """The deleted tenant with this uid. None if the store does not contain it."""
-
-    def list(self) -> list[DeletedTenant]:
-        """All deleted tenants, newest deletion first."""
-
-    def remove_expired(self, now: datetime) -> None:
-        """Remove the tenants whose retention time of 30 days is over at the time `now`."""
-
-
-def deleted_tenants(url: str) -> DeletedTenants | None:
-    """The store in the backend with this URL. None if the backend is not a file backend."""
-    folder = file_backend_folder(url)
-    return DeletedTenantsFolder(folder.parent / _FOLDER) if folder else None
-
-
-class DeletedTenantsFolder:
-    """A folder with one file per deleted tenant."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def put(self, tenant: DeletedTenant) -> None:
-        self._folder.mkdir(mode=0o700, exist_ok=True)
-        content = tenant.model_dump_json(by_alias=True).encode()
-        replace_file(self._file(tenant.uid), content, self._folder)
-
-    def get(self, uid: str) -> DeletedTenant | None:
-        file = self._file(uid)
-        return _read(file) if file.exists() else None
+        """The deleted tenant with this uid. None if there is none."""
+        key = _key(uid)
+        content = self._objects.read(key).get(key)
+        return _tenant(key, content) if content is not None else None
 
     def list(self) -> "list[DeletedTenant]":
-        tenants = [tenant for _, tenant in self._all()]
+        """All deleted tenants, newest deletion first."""
+        tenants = self._all().values()
         return sorted(tenants, key=lambda tenant: tenant.deleted_at, reverse=True)
 
     def remove_expired(self, now: datetime) -> None:
-        for file, tenant in self._all():
+        """Remove the tenants whose retention time of 30 days is over at the time `now`."""
+        for key, tenant in self._all().items():
             if tenant.expires <= now:
-                file.unlink(missing_ok=True)
+                self._objects.delete(key)
 
-    def _all(self) -> Iterator[tuple[Path, DeletedTenant]]:
-        for file in self._folder.glob("*.json"):
-            if tenant := _read(file):
-                yield file, tenant
+    def _all(self) -> dict[str, DeletedTenant]:
+        tenants = {
+            key: _tenant(key, content)
+            for key, content in self._objects.read(_PREFIX).items()
+            if key.endswith(".json")
+        }
+        return {key: tenant for key, tenant in tenants.items() if tenant}
 
-    def _file(self, uid: str) -> Path:
-        return self._folder / f"{quote(uid, safe='')}.json"
+
+def _key(uid: str) -> str:
+    return f"{_PREFIX}{quote(uid, safe='')}.json"
 
 
-def _read(file: Path) -> DeletedTenant | None:
-    """The tenant in the file. None if the file is damaged, or if it no longer exists."""
+def _tenant(key: str, content: bytes) -> DeletedTenant | None:
+    """The tenant in an object. None if the object is damaged."""
     try:
-        return DeletedTenant.model_validate_json(file.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return None
+        return DeletedTenant.model_validate_json(content)
     except (ValidationError, UnicodeDecodeError) as error:
-        log.warning("cannot read the history of a deleted tenant", file=str(file), problem=str(error))
+        log.warning("cannot read the history of a deleted tenant", object=key, problem=str(error))
         return None

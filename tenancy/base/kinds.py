@@ -73,6 +73,7 @@ POD: Final = Kind("v1", "Pod", "pods")
 JOB: Final = Kind("batch/v1", "Job", "jobs")
 LEASE: Final = Kind("coordination.k8s.io/v1", "Lease", "leases")
 STATEFUL_SET: Final = Kind("apps/v1", "StatefulSet", "statefulsets")
+DEPLOYMENT: Final = Kind("apps/v1", "Deployment", "deployments")
 AISESSION: Final = Kind(f"{GROUP}/{VERSION}", "AISession", "aisessions")
 CRD: Final = Kind("apiextensions.k8s.io/v1", "CustomResourceDefinition", "customresourcedefinitions", False)
 # The API server returns the result of a review in the response to `create`, and does not store the review.
@@ -167,6 +168,8 @@ _PLATFORM_KINDS: Final = (
         for policy in MUTATING_POLICIES
     ),
     STATEFUL_SET,
+    DEPLOYMENT,
+    Kind("policy/v1", "PodDisruptionBudget", "poddisruptionbudgets"),
     Kind("monitoring.coreos.com/v1", "PrometheusRule", "prometheusrules"),
     Kind("monitoring.coreos.com/v1", "ServiceMonitor", "servicemonitors"),
     Kind("templates.gatekeeper.sh/v1", "ConstraintTemplate", "constrainttemplates", False),

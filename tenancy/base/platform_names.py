@@ -1,6 +1,7 @@
 """Names of the platform's own objects: its namespaces, the watcher and the plans ConfigMap."""
 
 from typing import Final
+from urllib.parse import urlsplit
 
 PLATFORM_STACK: Final = "platform"
 # The stack in which a state backend records the cluster that uses the backend (`stacks.cluster_record`).
@@ -13,6 +14,9 @@ SHARED_NAMESPACE: Final = "platform-shared"
 # The namespaces of the integrations' controllers. No tenant can adopt them.
 INTEGRATION_NAMESPACES: Final = ("gatekeeper-system", "hnc-system", "istio-system")
 WATCHER: Final = "tenancy-watcher"
+# The resource for `kubectl exec`, `logs` and `port-forward` that selects a pod of the watcher,
+# whether a StatefulSet or a Deployment runs the watcher.
+WATCHER_POD: Final = f"svc/{WATCHER}"
 # The user name of the watcher's ServiceAccount.
 WATCHER_USER: Final = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}
@@ -20,6 +24,12 @@ WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/p
 # that have led, and the second one the state backend of the watcher that led last.
 LEADERS_ANNOTATION: Final = "platform.ai/leaders"
 BACKEND_ANNOTATION: Final = "platform.ai/backend"
+# The schemes of the URLs of the supported state backends. Their examples are part of error messages.
+BACKENDS: Final = {
+    "file": "file:///var/lib/tenancy",
+    "s3": "s3://bucket?region=eu-central-1",
+    "postgres": "postgres://user@host/database",
+}
 # The namespace in which Kubernetes stores the Events of cluster-scoped objects.
 EVENT_NAMESPACE: Final = "default"
 
@@ -34,3 +44,17 @@ COREDNS_CONFIG_MAP: Final = "tenancy-coredns"
 # The port on which the watcher serves /healthz, /readyz and /metrics.
 HTTP_PORT: Final = 8080
 HTTP_PORT_NAME: Final = "http"
+
+
+def unsupported_backend(url: str) -> str | None:
+    """Why the state backend with this URL is not supported. None if it is supported."""
+    scheme = urlsplit(url).scheme
+    if scheme in BACKENDS:
+        return None
+    name = f"state backends with the scheme {scheme!r}" if scheme else "state backends without a scheme"
+    return f"{name} are not supported; use one of {', '.join(BACKENDS.values())}"
+
+
+def is_volume_backend(url: str) -> bool:
+    """Whether the state backend is a folder on the watcher's volume, so that only one pod can use it."""
+    return urlsplit(url).scheme == "file"

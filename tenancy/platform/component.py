@@ -10,7 +10,7 @@ from typing import Final
 
 import pulumi
 
-from tenancy.base.kinds import CRD, NAMESPACE, TENANTS
+from tenancy.base.kinds import CRD, DEPLOYMENT, NAMESPACE, STATEFUL_SET, TENANTS
 from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.component import kubernetes_object
 from tenancy.registrations import NO_AWAIT
@@ -61,10 +61,10 @@ def _wait_annotations(key: ObjectKey) -> Mapping[str, str]:
     """The annotations that define what Pulumi waits for when it creates or deletes the object."""
     if key.kind == CRD.kind:
         return {"pulumi.com/waitFor": "condition=Established"}
-    if key.kind == "StatefulSet":
-        # Wait only until the StatefulSet exists. It becomes ready only after the CRDs exist, and Pulumi
-        # creates the CRDs later. `skipAwait` is no alternative: if Pulumi replaced the StatefulSet, it would
-        # not wait for the deletion of the old one.
+    if key.kind in (STATEFUL_SET.kind, DEPLOYMENT.kind):
+        # Wait only until the workload exists. It becomes ready only after the CRDs exist, and Pulumi creates
+        # the CRDs later. `skipAwait` is no alternative: if Pulumi replaced the workload, it would not wait
+        # for the deletion of the old one.
         return {"pulumi.com/waitFor": "jsonpath={.metadata.uid}"}
     # By default, Pulumi waits until a namespace is deleted. Keep this default, because the next installation
     # would fail while the namespace is still terminating.

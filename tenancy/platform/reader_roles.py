@@ -16,6 +16,7 @@ from tenancy.admission.manifests import admission_manifests
 from tenancy.base.kinds import (
     CONFIG_MAP,
     CRD,
+    DEPLOYMENT,
     LEASE,
     MANAGED_KINDS,
     NODE,
@@ -40,7 +41,7 @@ _READ: Final = ["get", "list"]
 # confidential data.
 _UNREADABLE_KINDS: Final = (CONFIG_MAP,)
 # `tenancy doctor` checks the watcher's workload and its Lease.
-_WATCHER_KINDS: Final = (STATEFUL_SET, LEASE)
+_WATCHER_KINDS: Final = (STATEFUL_SET, DEPLOYMENT, LEASE)
 # `tenancy doctor` checks the labels and taints of dedicated nodes.
 _LIST_NODES: Final = {"apiGroups": [NODE.group], "resources": [NODE.plural], "verbs": ["list"]}
 

@@ -7,6 +7,7 @@ from pydantic import Field, field_validator
 
 from tenancy.base.fields import Cidr, DnsName, Image, LabelValue
 from tenancy.base.model import Model
+from tenancy.base.platform_names import unsupported_backend
 from tenancy.base.quantity import Quantity
 from tenancy.plans import plans_from_text
 
@@ -22,8 +23,9 @@ class PlatformSettings(Model):
     )
     backend: str = Field(
         default=f"file://{STATE_FOLDER}",
-        description="The URL of Pulumi's state backend. A file:// backend gets a volume, which is mounted "
-        "at the path of the URL.",
+        description="The URL of Pulumi's state backend, with the scheme file, s3 or postgres. With a file:// "
+        "backend, the watcher has one pod, with a volume that is mounted at the path of the URL. With "
+        "another backend, the watcher has two pods without a volume.",
     )
     passphrase_secret: DnsName = Field(
         default="tenancy-passphrase",
@@ -70,8 +72,8 @@ class PlatformSettings(Model):
     )
     storage: Quantity | None = Field(
         default=None,
-        description="The size of the volume for a file:// backend and the usage database. Default: 1Gi with "
-        "a file:// backend, no volume with another backend.",
+        description="The size of the volume for a file:// backend and the usage database. Default: 1Gi. With "
+        "another backend, there is no volume.",
     )
     storage_class: DnsName | None = Field(
         default=None, description="The storage class of the volume. Default: the cluster's default class."
@@ -86,13 +88,10 @@ class PlatformSettings(Model):
     def volume_folder(self) -> str | None:
         """The mount path of the watcher's volume, or None if there is no volume.
 
-        With a file:// backend, the volume contains Pulumi's state and the usage database. With any other
-        backend, there is a volume only if `storage` is set. Then the volume contains only the usage database.
+        Only a file:// backend needs a volume. It contains Pulumi's state and the usage database.
         """
         url = urlsplit(self.backend)
-        if url.scheme == "file":
-            return url.path
-        return STATE_FOLDER if self.storage is not None else None
+        return url.path if url.scheme == "file" else None
 
     @property
     def backend_port(self) -> int | None:
@@ -101,14 +100,14 @@ class PlatformSettings(Model):
         # An S3-compatible backend has its address in the URL's query: s3://bucket?endpoint=minio.example:9000.
         endpoint = parse_qs(url.query).get("endpoint", [""])[0].rpartition("//")[2]
         port = url.port or urlsplit(f"//{endpoint}").port
-        return port or (_POSTGRES_PORT if url.scheme.startswith("postgres") else None)
+        return port or (_POSTGRES_PORT if url.scheme == "postgres" else None)
 
     @field_validator("backend")
     @classmethod
     def _backend_is_a_url_without_password(cls, backend: str) -> str:
         url = urlsplit(backend)
-        if not url.scheme:
-            raise ValueError(f"{backend!r} is not a URL such as s3://bucket or file://{STATE_FOLDER}")
+        if problem := unsupported_backend(backend):
+            raise ValueError(problem)
         if url.scheme == "file" and (url.netloc or len(url.path) < 2):
             raise ValueError(
                 f"{backend!r} must name an absolute path in the pod, such as file://{STATE_FOLDER}"

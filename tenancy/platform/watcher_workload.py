@@ -1,10 +1,10 @@
-"""The watcher's workload: a StatefulSet, its Service, and the ConfigMap with the plans.
+"""The watcher's workload, its Service, and the ConfigMap with the plans.
 
-The StatefulSet gives the watcher's pod a stable host name. A lock of a Pulumi stack contains the host name of
-the process that locked the stack. So after a restart, the watcher recognizes the locks of its previous
-process.
+With a file backend, the watcher is a StatefulSet with one pod and a volume. With other backends, it is a
+Deployment with two pods. One of them is the leader, and the other one takes over if the leader fails.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from tenancy.base.manifest import Manifest
@@ -24,6 +24,7 @@ _METADATA: Final = {"name": WATCHER, "namespace": SYSTEM_NAMESPACE, "labels": WA
 _USER: Final = 65532
 _RUN_VOLUME: Final = "/run/tenancy"
 _STORAGE: Final = "1Gi"
+_REPLICAS: Final = 2
 # The file of the usage database. It is on the volume, next to Pulumi's folder. Without a volume, the usage
 # database is lost when the pod is deleted.
 _USAGE_FILE: Final = "usage.db"
@@ -50,7 +51,9 @@ def plans_config_map(settings: PlatformSettings) -> list[Manifest]:
 def watcher_workload(settings: PlatformSettings) -> list[Manifest]:
     if settings.image is None:
         return []
-    return [_service(), _stateful_set(settings)]
+    if settings.volume_folder is None:
+        return [_service(), _disruption_budget(), _deployment(settings)]
+    return [_service(), _stateful_set(settings, settings.volume_folder)]
 
 
 def _service() -> Manifest:
@@ -66,26 +69,58 @@ def _service() -> Manifest:
     }
 
 
-def _stateful_set(settings: PlatformSettings) -> Manifest:
-    spec: dict[str, Any] = {
-        # Two watchers would compete for the locks of the stacks.
+def _stateful_set(settings: PlatformSettings, volume_folder: str) -> Manifest:
+    claim: dict[str, Any] = {
+        "accessModes": ["ReadWriteOnce"],
+        "resources": {"requests": {"storage": settings.storage or _STORAGE}},
+    }
+    if settings.storage_class is not None:
+        claim["storageClassName"] = settings.storage_class
+    mount = {"name": "state", "mountPath": volume_folder}
+    spec = {
+        # The volume can be mounted by one pod only.
         "replicas": 1,
         "serviceName": WATCHER,
         "selector": {"matchLabels": WATCHER_LABELS},
-        "template": {"metadata": {"labels": WATCHER_LABELS}, "spec": _pod(settings)},
+        "template": {"metadata": {"labels": WATCHER_LABELS}, "spec": _pod(settings, mount)},
+        "volumeClaimTemplates": [{"metadata": {"name": "state"}, "spec": claim}],
     }
-    if settings.volume_folder is not None:
-        claim: dict[str, Any] = {
-            "accessModes": ["ReadWriteOnce"],
-            "resources": {"requests": {"storage": settings.storage or _STORAGE}},
-        }
-        if settings.storage_class is not None:
-            claim["storageClassName"] = settings.storage_class
-        spec["volumeClaimTemplates"] = [{"metadata": {"name": "state"}, "spec": claim}]
     return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": _METADATA, "spec": spec}
 
 
-def _pod(settings: PlatformSettings) -> dict[str, Any]:
+def _deployment(settings: PlatformSettings) -> Manifest:
+    on_other_node = {
+        "labelSelector": {"matchLabels": WATCHER_LABELS},
+        "topologyKey": "kubernetes.io/hostname",
+    }
+    preferred = [{"weight": 100, "podAffinityTerm": on_other_node}]
+    pod = {
+        **_pod(settings),
+        # On a cluster with one node, both pods run on this node.
+        "affinity": {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}},
+    }
+    spec = {
+        "replicas": _REPLICAS,
+        "selector": {"matchLabels": WATCHER_LABELS},
+        "template": {"metadata": {"labels": WATCHER_LABELS}, "spec": pod},
+    }
+    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": _METADATA, "spec": spec}
+
+
+def _disruption_budget() -> Manifest:
+    """A budget that never blocks the drain of a node: one of the two pods can always be evicted.
+
+    If a pod is not ready, it can be evicted too. Otherwise, a pod that crashes would block the drain.
+    """
+    spec = {
+        "maxUnavailable": 1,
+        "selector": {"matchLabels": WATCHER_LABELS},
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+    }
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": _METADATA, "spec": spec}
+
+
+def _pod(settings: PlatformSettings, *mounts: Manifest) -> dict[str, Any]:
     return {
         "serviceAccountName": WATCHER,
         "securityContext": {
@@ -96,15 +131,14 @@ def _pod(settings: PlatformSettings) -> dict[str, Any]:
             "fsGroupChangePolicy": "OnRootMismatch",
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "containers": [_container(settings)],
+        "containers": [_container(settings, mounts)],
         "volumes": [{"name": "tmp", "emptyDir": {}}, {"name": "run", "emptyDir": {}}],
     }
 
 
-def _container(settings: PlatformSettings) -> dict[str, Any]:
-    mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "run", "mountPath": _RUN_VOLUME}]
-    if settings.volume_folder is not None:
-        mounts.append({"name": "state", "mountPath": settings.volume_folder})
+def _container(settings: PlatformSettings, mounts: Sequence[Manifest]) -> dict[str, Any]:
+    own_mounts = [{"name": "tmp", "mountPath": "/tmp"}, {"name": "run", "mountPath": _RUN_VOLUME}]
+    usage_folder = settings.volume_folder or f"{_RUN_VOLUME}/watcher"
     memory_mi = _BASE_MEMORY_MI + _MEMORY_PER_WORKER_MI * settings.workers
     return {
         "name": "watcher",
@@ -114,6 +148,8 @@ def _container(settings: PlatformSettings) -> dict[str, Any]:
         "env": [
             {"name": "PULUMI_BACKEND_URL", "value": settings.backend},
             {"name": "HOME", "value": "/tmp"},
+            # For the command `tenancy usage` in the pod.
+            {"name": "TENANCY_USAGE_DB", "value": f"{usage_folder}/{_USAGE_FILE}"},
         ],
         "envFrom": [{"secretRef": {"name": settings.passphrase_secret}}],
         "ports": [{"name": HTTP_PORT_NAME, "containerPort": HTTP_PORT}],
@@ -128,7 +164,7 @@ def _container(settings: PlatformSettings) -> dict[str, Any]:
             "capabilities": {"drop": ["ALL"]},
             "readOnlyRootFilesystem": True,
         },
-        "volumeMounts": mounts,
+        "volumeMounts": [*own_mounts, *mounts],
     }
 
 

@@ -18,7 +18,7 @@ from cli.doctor.installation import version_finding
 from cli.doctor.watcher_and_tenants import tenant_findings, unobserved_tenants
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.resolver import path_with
-from tenancy.base.kinds import CONFIG_MAP, CRD, Kind
+from tenancy.base.kinds import CONFIG_MAP, CRD, DEPLOYMENT, STATEFUL_SET, Kind
 from tenancy.base.manifest import Manifest
 from tenancy.platform.settings import PlatformSettings
 from tenancy.platform.watcher_workload import watcher_workload
@@ -35,7 +35,6 @@ BINDING = Kind(
     "validatingadmissionpolicybindings",
     False,
 )
-STATEFUL_SET = Kind("apps/v1", "StatefulSet", "statefulsets")
 LONG_AGO = "2020-01-01T00:00:00Z"
 
 Findings = Callable[..., list[Manifest]]
@@ -162,15 +161,23 @@ def test_broken_plans_are_found(platform: Platform, findings_of: Findings) -> No
     assert finding["fix"] == "kubectl -n tenancy-system edit configmap tenancy-plans"
 
 
-def test_watcher_that_is_not_ready_is_found(platform: Platform, findings_of: Findings) -> None:
-    stateful_set = watcher_workload(PlatformSettings(image="nowhere.example/none:1"))[-1]
-    platform.apply(stateful_set)
+@pytest.mark.parametrize(
+    ("backend", "kind", "usage"),
+    [("file:///state", STATEFUL_SET, []), ("s3://bucket", DEPLOYMENT, ["usage"])],
+)
+def test_watcher_that_is_not_ready_is_found(
+    backend: str, kind: Kind, usage: list[str], platform: Platform, findings_of: Findings
+) -> None:
+    """Without a volume, the usage records are not kept."""
+    workload = watcher_workload(PlatformSettings(image="nowhere.example/none:1", backend=backend))[-1]
+    platform.apply(workload)
     try:
         (finding,) = findings_of("FAILED", "watcher")
+        assert [entry["subject"] for entry in findings_of("warning", "usage")] == usage
     finally:
-        platform.admin.delete(STATEFUL_SET, "tenancy-watcher", "tenancy-system")
-    assert finding["message"] == "StatefulSet tenancy-system/tenancy-watcher is not ready"
-    assert finding["fix"] == "kubectl -n tenancy-system logs tenancy-watcher-0"
+        platform.admin.delete(kind, "tenancy-watcher", "tenancy-system")
+    assert finding["message"] == f"{kind.kind} tenancy-system/tenancy-watcher is not ready"
+    assert finding["fix"] == "kubectl -n tenancy-system logs svc/tenancy-watcher"
 
 
 def test_tenants_in_trouble_are_named_with_their_reason(

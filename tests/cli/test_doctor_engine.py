@@ -30,11 +30,6 @@ from cli.doctor.pulumi_state import check_engine
             "tenancy-engine has version 1.2.3, but the Python package",
         ),
         ({"TENANCY_ENGINE_BINARY": "broken"}, "warning", "tenancy-engine cannot be started: "),
-        (
-            {"TENANCY_ENGINE_BINARY": "fitting", "PULUMI_BACKEND_URL": "https://api.pulumi.com"},
-            "warning",
-            "the engine does not support Pulumi Cloud as the state backend. The watcher uses the Pulumi CLI",
-        ),
         ({"TENANCY_ENGINE": "cli"}, "ok", "not used, because TENANCY_ENGINE is cli"),
     ],
 )

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stacks.backend import backend_url, create_stack_in_file_backend, is_passphrase_backend
+from stacks.backend import backend_url, create_stack_in_file_backend
+from stacks.errors import StackError
 from tests.platform import ROOT
 
 
@@ -17,6 +18,10 @@ from tests.platform import ROOT
         ("file:///var/state?no_tmp_dir=true", "file:///var/state?no_tmp_dir=true"),
         ("file:///with%20space", "file:///with%20space?metadata=skip"),
         ("s3://bucket/path", "s3://bucket/path"),
+        (
+            "s3://b?endpoint=minio:9000&disableSSL=true",
+            "s3://b?endpoint=http%3A%2F%2Fminio%3A9000&disable_https=true&request_checksum_calculation=when_required",
+        ),
         ("postgres://u:p@h/db", "postgres://u:p@h/db"),
     ],
 )
@@ -66,6 +71,9 @@ def test_full_disk_leaves_no_temporary_files(tmp_path: Path) -> None:
     assert [entry.name for entry in folder.rglob("*") if entry.is_file()] == ["meta.yaml"]
 
 
-def test_only_the_service_keeps_keys_of_its_own() -> None:
-    assert is_passphrase_backend("s3://bucket")
-    assert not is_passphrase_backend("https://api.example")
+@pytest.mark.parametrize(
+    "url", ["gs://bucket", "azblob://bucket", "https://api.example", "postgresql://h/d", "/state"]
+)
+def test_other_backends_are_refused_with_the_supported_ones(url: str) -> None:
+    with pytest.raises(StackError, match=r"not supported; use one of file://.*, s3://.*, postgres://"):
+        backend_url(url)

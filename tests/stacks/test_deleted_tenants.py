@@ -9,7 +9,8 @@ from stacks.cli import PulumiCli
 from stacks.command import PulumiProcess
 from stacks.histories import Histories
 from stacks.history import updates_from_entries
-from stacks.storage.deleted_tenants import deleted_tenants
+from stacks.storage.deleted_tenants import DeletedTenants
+from stacks.storage.objects import FileObjects
 from tenancy.base.labels import DELETER_ANNOTATION
 from tenancy.base.manifest import Manifest
 from tenancy.history.deleted_tenant import deleted_tenant, deleter_annotation
@@ -44,7 +45,7 @@ def histories(backend: Path) -> Histories:
     """
     url, command = f"file://{backend}", cast(PulumiProcess, None)
     cli = PulumiCli(url, backend / "none", command, {})
-    return Histories(url, backend / "none", {}, command, cli)
+    return Histories(FileObjects(backend), backend / "none", {}, command, cli)
 
 
 def test_history_survives_a_crash_after_the_stack_is_destroyed(tmp_path: Path) -> None:
@@ -54,7 +55,6 @@ def test_history_survives_a_crash_after_the_stack_is_destroyed(tmp_path: Path) -
     for file in files:
         file.unlink()
     histories(tmp_path).keep_deleted(tenant(user="alice", plan="pro"))
-    assert stored.deleted is not None
     (deleted,) = stored.deleted.list()
     assert (deleted.name, deleted.deleted_by, deleted.manifest["spec"]) == ("acme", "alice", {"plan": "pro"})
     assert deleted.deleted_at.isoformat() == "2026-05-01T12:00:00+00:00"
@@ -67,7 +67,6 @@ def test_damaged_history_does_not_block_the_deletion(tmp_path: Path) -> None:
     update.write_text("{")
     stored = histories(tmp_path)
     stored.keep_deleted(tenant(plan="pro"))
-    assert stored.deleted is not None
     assert [(each.manifest["spec"], each.updates) for each in stored.deleted.list()] == [
         ({"plan": "pro"}, ())
     ]
@@ -86,8 +85,7 @@ def test_history_that_can_no_longer_be_read_stays_stored(tmp_path: Path) -> None
 
 def test_tenants_of_the_same_name_are_kept_by_uid_until_they_expire(tmp_path: Path) -> None:
     (tmp_path / ".pulumi").mkdir()
-    store = deleted_tenants(f"file://{tmp_path}")
-    assert store is not None
+    store = DeletedTenants(FileObjects(tmp_path))
     assert store.list() == []
     later = {**tenant(uid="uid-2"), "metadata": {**tenant(uid="uid-2")["metadata"]}}
     later["metadata"]["deletionTimestamp"] = "2026-05-02T12:00:00Z"
@@ -106,4 +104,3 @@ def test_copied_annotation_names_nobody() -> None:
     copied = tenant(uid="uid-2")
     copied["metadata"]["annotations"] = tenant(uid="uid-1", user="alice")["metadata"]["annotations"]
     assert deleted_tenant(copied, []).deleted_by == ""
-    assert deleted_tenants("s3://bucket") is None

@@ -21,11 +21,8 @@ from structlog.testing import capture_logs
 from embedded.controlplane.loopback import HOST, free_port
 from embedded.controlplane.plane import ControlPlane
 from embedded.toolchain.tools import ENGINE
-from stacks.command import PulumiProcess
-from stacks.engine.binary import NO_PULUMI_CLOUD
 from stacks.errors import ClusterUnreachable
 from stacks.operation import EngineName
-from stacks.stack import Stacks
 from tests.platform import ROOT
 from tests.stacks.conftest import OpenStacks, desired
 from tests.waiting import eventually
@@ -203,14 +200,3 @@ def test_cluster_that_was_unreachable_is_used_when_it_is_reachable(
         assert command.commands == []
         assert stacks.engine is not None
         stacks.engine.close()
-
-
-def test_cli_is_used_with_pulumi_cloud_and_this_is_reported(tmp_path: Path) -> None:
-    url, command = "https://api.example.test", PulumiProcess(timeout_s=1)
-    for engine, problem in ((EngineName.CLI, None), (EngineName.WARM, NO_PULUMI_CLOUD)):
-        stacks = Stacks(url, tmp_path / engine, command, engine)
-        with capture_logs() as logs:
-            stacks.prepare()
-        assert stacks.engine_problem == problem
-        assert [entry["problem"] for entry in logs] == ([problem] if problem else [])
-    assert stacks.notes() == [f"using the Pulumi CLI instead of the warm engine: {NO_PULUMI_CLOUD}"]

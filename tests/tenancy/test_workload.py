@@ -1,4 +1,4 @@
-"""The watcher's StatefulSet: the volume of the usage database, and the watcher's permissions on pods."""
+"""The watcher's StatefulSet or Deployment, and its permissions on pods."""
 
 from typing import NamedTuple
 
@@ -21,7 +21,7 @@ def usage_storage(**settings: str) -> UsageStorage | None:
 
     Without a volume, the database is in the watcher's run folder.
     """
-    _, stateful_set = watcher_workload(PlatformSettings.model_validate({"image": "watcher:1", **settings}))
+    *_, stateful_set = watcher_workload(PlatformSettings.model_validate({"image": "watcher:1", **settings}))
     [container] = stateful_set["spec"]["template"]["spec"]["containers"]
     mounts = {mount["name"]: mount["mountPath"] for mount in container["volumeMounts"]}
     if "state" not in mounts:
@@ -40,21 +40,25 @@ def test_record_of_use_is_on_the_volume_of_the_state() -> None:
     assert other_backend == UsageStorage("/var/lib/elsewhere/usage.db", "/var/lib/elsewhere", "5Gi")
 
 
-def test_record_of_use_has_a_volume_of_its_own_where_the_state_has_none_and_one_is_asked_for() -> None:
-    assert usage_storage(backend="s3://bucket", storage="2Gi") == UsageStorage(
-        "/var/lib/tenancy/usage.db", "/var/lib/tenancy", "2Gi"
-    )
-    assert usage_storage(backend="s3://bucket") is None
-
-
-def test_remote_backend_needs_no_volume_and_fewer_workers_need_less_memory() -> None:
+def test_watcher_with_another_backend_is_a_deployment_of_two_pods_without_a_volume() -> None:
+    assert usage_storage(backend="s3://bucket", storage="2Gi") is None
     settings = PlatformSettings(image="watcher:1", backend="s3://states", workers=2)
-    _, stateful_set = watcher_workload(settings)
-    assert "volumeClaimTemplates" not in stateful_set["spec"]
-    [container] = stateful_set["spec"]["template"]["spec"]["containers"]
+    service, budget, deployment = watcher_workload(settings)
+    assert (deployment["kind"], deployment["spec"]["replicas"]) == ("Deployment", 2)
+    [container] = deployment["spec"]["template"]["spec"]["containers"]
     assert {"name": "PULUMI_BACKEND_URL", "value": "s3://states"} in container["env"]
     assert [mount["name"] for mount in container["volumeMounts"]] == ["tmp", "run"]
     assert container["resources"]["limits"] == {"cpu": "2", "memory": "1280Mi"}
+    # A drain is never blocked: one pod can be evicted, and a pod that is not ready too.
+    assert (budget["spec"]["maxUnavailable"], budget["spec"]["unhealthyPodEvictionPolicy"]) == (
+        1,
+        "AlwaysAllow",
+    )
+    labels = deployment["spec"]["template"]["metadata"]["labels"]
+    assert service["spec"]["selector"] == budget["spec"]["selector"]["matchLabels"] == labels
+    # The pods are on different nodes where this is possible.
+    (affinity,) = deployment["spec"]["template"]["spec"]["affinity"]["podAntiAffinity"].values()
+    assert affinity[0]["podAffinityTerm"]["labelSelector"]["matchLabels"] == labels
 
 
 def test_watcher_may_follow_pods_and_read_their_figures_and_no_more() -> None:

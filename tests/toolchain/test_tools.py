@@ -78,7 +78,7 @@ def test_module_that_is_not_required_has_no_version(tmp_path: Path) -> None:
 
 
 def test_tools_of_the_tests_are_not_those_a_user_waits_for() -> None:
-    assert set(TEST_TOOLS) == {"gatekeeper", "coredns", "metrics-server", "promtool"}
+    assert set(TEST_TOOLS) == {"gatekeeper", "coredns", "metrics-server", "promtool", "rclone"}
     assert not TEST_TOOLS.keys() & TOOLS.keys()
 
 

@@ -74,6 +74,9 @@ def test_backend_of_another_cluster_is_refused_until_it_is_claimed(
     history = tenancy("history", "of-cluster")
     assert history.returncode == 1
     assert problem in " ".join(history.stderr.split())
+    rotation = tenancy("state", "rotate-passphrase", TENANCY_NEW_PASSPHRASE="new")
+    assert rotation.returncode == 1
+    assert problem in " ".join(rotation.stderr.split())
     findings = json.loads(tenancy("doctor", "-o", "json").stdout)
     assert [entry["level"] for entry in findings if problem in entry["message"]] == ["FAILED"]
 
