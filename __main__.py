@@ -21,14 +21,16 @@ from pydantic import ValidationError
 from cluster.client import Cluster
 from cluster.errors import ClusterError
 from cluster.facts import decide_on_live_facts
+from cluster.identity import cluster_id
 from cluster.plans_in_force import plans_in_force
 from cluster.served_kinds import is_served, served_mutating_policies
 from cluster.tenants import leaving_namespaces, live_quotas, read_tenant
 from tenancy.base.errors import TenancyError
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.names import tenant_of_stack
-from tenancy.base.platform_names import PLATFORM_STACK
+from tenancy.base.platform_names import CLUSTER_STACK, PLATFORM_STACK
 from tenancy.base.validation import validation_message
+from tenancy.cluster_binding import CLUSTER_ID, other_cluster_problem
 from tenancy.component import TenantResources
 from tenancy.plans import SHIPPED_PLANS, read_plans
 from tenancy.platform.component import PlatformResources
@@ -67,7 +69,8 @@ def platform_settings(config: pulumi.Config) -> PlatformSettings:
 def connect() -> Cluster:
     """Connect to the cluster that Pulumi's Kubernetes provider uses, with the same identity as the provider.
 
-    Raises RunError if a setting gives the provider a kubeconfig that this program does not use.
+    Raises RunError if a setting gives the provider a kubeconfig that this program does not use, or if the
+    state backend belongs to another cluster.
     """
     provider = pulumi.Config("kubernetes")
     for name in ("kubeconfig", "cluster"):
@@ -77,7 +80,23 @@ def connect() -> Cluster:
                 "Kubernetes provider would use it; use the variable KUBECONFIG or the setting "
                 "kubernetes:context"
             )
-    return Cluster.connect(context=provider.get("context"))
+    cluster = Cluster.connect(context=provider.get("context"))
+    refuse_other_cluster(cluster)
+    return cluster
+
+
+def refuse_other_cluster(cluster: Cluster) -> None:
+    """Raise RunError if the state backend belongs to another cluster. The watcher records the cluster."""
+    stack = f"{pulumi.get_organization()}/{pulumi.get_project()}/{CLUSTER_STACK}"
+    try:
+        result = pulumi.runtime.invoke("pulumi:pulumi:readStackOutputs", {"name": stack})
+    except Exception as error:
+        if "unknown stack" in str(error):
+            return  # No watcher has used the backend yet.
+        raise pulumi.RunError(f"cannot read which cluster uses the state backend: {error}") from None
+    recorded, current = result.value["outputs"].get(CLUSTER_ID), cluster_id(cluster)
+    if recorded and recorded != current:
+        raise pulumi.RunError(other_cluster_problem(recorded, current))
 
 
 def build_platform(config: pulumi.Config) -> None:

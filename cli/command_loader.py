@@ -70,8 +70,9 @@ COMMANDS: Final = {
     "plans": Source("plans.list_plans"),
     "import": Source("import_namespaces.import_namespaces"),
     "prove": Source("prove.prove", _names),
+    "state": Source("state.state"),
     "doctor": Source("doctor.doctor"),
-    "crd": Source("crd.print_crds"),
+    "crd": Source("doctor.print_crds"),
 }
 
 

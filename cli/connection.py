@@ -110,11 +110,12 @@ class Connection:
         return {object_key(manifest): manifest for manifest in manifests}
 
     @contextmanager
-    def stacks(self) -> Iterator["Stacks"]:
+    def stacks(self, *, is_claimed: bool = False) -> Iterator["Stacks"]:
         """Give access to the stacks of all tenants until the `with` block ends.
 
         The environment variable PULUMI_BACKEND_URL is the URL of the state backend. Raises StackError if the
-        variable is not set.
+        variable is not set, or if the backend belongs to another cluster. With `is_claimed`, the caller
+        claims the backend for this cluster.
         """
         from stacks.command import PulumiProcess
         from stacks.stack import Stacks
@@ -127,4 +128,24 @@ class Connection:
                 f"kubectl -n {SYSTEM_NAMESPACE} exec {WATCHER}-0 -- tenancy …"
             )
         with tempfile.TemporaryDirectory(prefix="tenancy-") as folder:
-            yield Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
+            stacks = Stacks(url, Path(folder), PulumiProcess(_TIMEOUT_S))
+            if not is_claimed:
+                self._refuse_other_cluster(stacks)
+            yield stacks
+
+    def _refuse_other_cluster(self, stacks: "Stacks") -> None:
+        """Raise OtherCluster if the backend belongs to another cluster.
+
+        If the user may not read the namespace that identifies the cluster, check nothing: commands that
+        change stacks need more rights than this.
+        """
+        from cluster.errors import ClusterError
+        from cluster.identity import cluster_id
+
+        try:
+            current = cluster_id(self.cluster)
+        except ClusterError as error:
+            if error.is_forbidden:
+                return
+            raise
+        stacks.cluster_record.check(current)

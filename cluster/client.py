@@ -50,6 +50,10 @@ class Cluster:
         """
         return cls(Transport.connect(kubeconfig, context, impersonation))
 
+    def with_timeout(self, timeout_s: float) -> "Cluster":
+        """A client of the same API server that waits at most this long for each response."""
+        return Cluster(Transport(self._transport.api, timeout_s))
+
     def version(self) -> Manifest:
         """The version of the API server: the response to `GET /version`."""
         return self._transport.request("GET", "/version")

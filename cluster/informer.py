@@ -7,7 +7,7 @@ function runs on the informer's thread, so it must return quickly.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 import structlog
@@ -23,6 +23,9 @@ log = structlog.get_logger(__name__)
 # A watch that ends within this time without an event counts as failed. The retry delay then prevents a busy
 # loop.
 _SHORT_WATCH_S: Final = 1.0
+
+# Time between two comparisons of the copy with a list.
+_CURRENT_POLL_S: Final = 0.05
 
 # Arguments: the old object (None if the object is new) and the new object (None if the object was deleted).
 OnChange = Callable[[Manifest | None, Manifest | None], None]
@@ -84,6 +87,34 @@ class Informer(threading.Thread):
         """Retry a failed watch now, without further delay. Call this if the next attempt may succeed."""
         self._failures = 0
         self._retry_now.set()
+
+    def await_current(self) -> None:
+        """Wait until the copy contains all changes that were made before this call, or until `stop`.
+
+        A watch can lag behind. If its connection is lost, the informer notices this only after a timeout.
+        """
+        listed: dict[ObjectKey, int] | None = None
+        newest = 0
+        while not self._stopping.is_set():
+            try:
+                if listed is None:
+                    items, version = self._cluster.list(
+                        self.kind, self._selector, is_metadata_only=True, **self._scope
+                    )
+                    listed, newest = {object_key(item): _version(item) for item in items}, int(version)
+                if self._contains(listed, newest):
+                    return
+            except ClusterError as error:
+                log.warning("list failed", kind=self.kind.kind, problem=str(error))
+            self._stopping.wait(_CURRENT_POLL_S)
+
+    def _contains(self, listed: Mapping[ObjectKey, int], newest: int) -> bool:
+        """Whether the copy is as new as this list, which has the resource version `newest`."""
+        if self._version is not None and int(self._version) >= newest:
+            return True
+        copies = {key: _version(item) for key, item in list(self._objects.items())}
+        is_complete = all(copies.get(key, -1) >= version for key, version in listed.items())
+        return is_complete and all(key in listed or version > newest for key, version in copies.items())
 
     def stop(self) -> None:
         self._stopping.set()
@@ -152,6 +183,11 @@ class Informer(threading.Thread):
             self._objects.pop(key, None)
         else:
             self._objects[key] = item
+
+
+def _version(item: Manifest) -> int:
+    """The resource version. Kubernetes defines that newer versions are greater numbers."""
+    return int(item["metadata"]["resourceVersion"])
 
 
 def not_synced(informers: Iterable[Informer]) -> list[str]:

@@ -61,6 +61,7 @@ class LivePlans(ABC):
         self._plans: Plans | None = None
         self._problem = ""
         self._on_change: Callable[[], None] | None = None
+        self._may_write: Callable[[], bool] = lambda: True
 
     @property
     def current(self) -> Plans:
@@ -73,9 +74,13 @@ class LivePlans(ABC):
         """Whether the newest version of the plans is valid, and therefore in force."""
         return self.is_loaded.is_set() and not self._problem
 
-    def start(self, on_change: Callable[[], None]) -> None:
-        """Start a thread that watches for new versions, and calls `on_change` for each accepted version."""
+    def start(self, on_change: Callable[[], None], may_write: Callable[[], bool]) -> None:
+        """Start a thread that watches for new versions, and calls `on_change` for each accepted version.
+
+        Events are created only while `may_write` returns true.
+        """
         self._on_change = on_change
+        self._may_write = may_write
         self.thread.start()
 
     def not_loaded(self) -> list[str]:
@@ -111,7 +116,7 @@ class LivePlans(ABC):
             # The YAML library raises ValueError for some errors, such as an invalid date.
             self._problem = f"{self._source}: {error}"
             log.warning("plans refused", source=self._source, problem=str(error), sha256=_sha256(text))
-            record_event(self._cluster, self._involved_object(), WARNING, Reason.PLANS_REFUSED, self._problem)
+            self._record(WARNING, Reason.PLANS_REFUSED, self._problem)
             return
         is_replacement = self.is_loaded.is_set() or bool(self._problem)
         self._plans, self._problem = plans, ""
@@ -121,8 +126,11 @@ class LivePlans(ABC):
         if self._on_change is not None:
             self._on_change()
         if is_replacement:
-            message = f"{self._source}: plans in force: {names}"
-            record_event(self._cluster, self._involved_object(), NORMAL, Reason.PLANS_ACCEPTED, message)
+            self._record(NORMAL, Reason.PLANS_ACCEPTED, f"{self._source}: plans in force: {names}")
+
+    def _record(self, severity: str, reason: Reason, message: str) -> None:
+        if self._may_write():
+            record_event(self._cluster, self._involved_object(), severity, reason, message)
 
 
 class FilePlans(LivePlans):

@@ -4,8 +4,10 @@ A page names a test with the role `test`:
 
     {test}`tests/admission/test_cordon.py::test_cordoned_tenants_admin_writes_nothing`
 
-The build also checks that the statements on the security page name a test. A statement is an item of a list
-or a row of a table, in one of the sections in `_SECTIONS`.
+The build also checks that the statements on the security page name a test. A statement is a paragraph, an
+item of a list or a row of a table, in any section except those in `_OTHER_SECTIONS`. A paragraph that ends
+with a colon introduces the list or the table after it. If this paragraph names a test, the test covers all
+items or rows. Otherwise, each of them must name a test.
 """
 
 import re
@@ -21,17 +23,9 @@ from sphinx.util.docutils import SphinxRole
 _ROOT: Final = Path(__file__).parent.parent
 _CLASS: Final = "named-test"
 _PAGE: Final = "security"
-# The ids of the sections in which every statement needs a test. Other sections define terms, describe limits,
-# or tell the reader what to do.
-_SECTIONS: Final = frozenset(
-    {
-        "layers-of-isolation",
-        "what-tenants-cannot-do",
-        "threat-model-by-protection",
-        "rights-of-the-watcher",
-        "web-page-and-http-endpoints",
-    }
-)
+# The ids of the sections without statements that can be tested. They define terms, give advice, or describe
+# limits.
+_OTHER_SECTIONS: Final = frozenset({"security", "threat-model", "what-is-not-protected"})
 
 log = logging.getLogger(__name__)
 
@@ -59,22 +53,47 @@ def check_statements(app: Sphinx, doctree: nodes.document) -> None:
     if app.env.docname != _PAGE:
         return
     for section in doctree.findall(nodes.section):
-        if _SECTIONS.isdisjoint(section["ids"]):
-            continue
-        for statement in _statements(section):
-            if not any(_CLASS in literal["classes"] for literal in statement.findall(nodes.literal)):
-                text = statement.astext().split("\n")[0]
-                log.warning("the statement %r names no test", text[:60], location=statement)
+        if _OTHER_SECTIONS.isdisjoint(section["ids"]):
+            for statement in _statements(section):
+                if not _names_test(statement):
+                    text = statement.astext().split("\n")[0]
+                    log.warning("the statement %r names no test", text[:60], location=statement)
 
 
 def _statements(section: nodes.section) -> Iterator[nodes.Element]:
-    """The list items and the table rows directly in the section, without those of subsections."""
+    """The statements directly in the section, without those of subsections."""
+    is_covered = False
     for child in section.children:
-        if isinstance(child, nodes.bullet_list):
-            yield from (item for item in child.children if isinstance(item, nodes.Element))
-        elif isinstance(child, nodes.table):
-            for body in child.findall(nodes.tbody):
-                yield from body.findall(nodes.row)
+        if isinstance(child, nodes.paragraph):
+            # The names of tests can follow the colon.
+            is_introduction = _text_without_tests(child).endswith(":")
+            is_covered = is_introduction and _names_test(child)
+            if not is_introduction:
+                yield child
+        elif isinstance(child, nodes.bullet_list | nodes.table) and not is_covered:
+            yield from _items(child)
+
+
+def _items(parent: nodes.bullet_list | nodes.table) -> Iterator[nodes.Element]:
+    """The items of a list, without those of nested lists, or the rows of a table, without its head."""
+    if isinstance(parent, nodes.bullet_list):
+        yield from (item for item in parent.children if isinstance(item, nodes.Element))
+        return
+    for body in parent.findall(nodes.tbody):
+        yield from body.findall(nodes.row)
+
+
+def _names_test(node: nodes.Element) -> bool:
+    return any(_CLASS in literal["classes"] for literal in node.findall(nodes.literal))
+
+
+def _text_without_tests(paragraph: nodes.paragraph) -> str:
+    parts = (
+        child.astext()
+        for child in paragraph.children
+        if not (isinstance(child, nodes.literal) and _CLASS in child["classes"])
+    )
+    return "".join(parts).strip()
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

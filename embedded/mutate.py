@@ -20,7 +20,8 @@ from typing import Any, BinaryIO, Final
 
 from embedded.environment import ROOT, state_folder
 from embedded.errors import SetupFailed
-from embedded.mutations import MUTATIONS, Mutation
+from embedded.mutation import Mutation
+from embedded.mutations import MUTATIONS
 from embedded.progress import Progress
 from embedded.toolchain.resolver import ensure_tools, path_with
 from embedded.verdicts import UNTIL_FAILED, VERDICTS_FILE

@@ -4,22 +4,10 @@ Each fault breaks something that the product guarantees to users. In a copy of t
 fault, all `tests` must fail.
 """
 
-from dataclasses import dataclass
 from typing import Final
 
-
-@dataclass(frozen=True)
-class Mutation:
-    """One fault. The text `new` replaces the text `old`, which must occur exactly once in `file`."""
-
-    name: str
-    fault: str
-    file: str
-    old: str
-    new: str
-    # pytest node ids of test functions, without parameters.
-    tests: tuple[str, ...]
-
+from embedded.attack_mutations import ATTACK_MUTATIONS
+from embedded.mutation import Mutation
 
 MUTATIONS: Final = (
     Mutation(
@@ -126,7 +114,7 @@ MUTATIONS: Final = (
     Mutation(
         "live-lock-is-taken",
         "the stack lock of a running process counts as abandoned",
-        "stacks/lock.py",
+        "stacks/ownership/lock.py",
         "return is_ended or started_at > lock.since.timestamp() + 1",
         "return True",
         ("tests/stacks/test_errors.py::test_lock_of_this_very_process_is_not_abandoned",),
@@ -223,4 +211,5 @@ MUTATIONS: Final = (
         'name = session["metadata"]["namespace"].removeprefix("tenant-")',
         ("tests/sessions/test_admission.py::test_session_that_slipped_in_fails",),
     ),
+    *ATTACK_MUTATIONS,
 )

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from pulumi.automation import LocalWorkspace
 
 from stacks.backend import create_stack_in_file_backend
 from stacks.command import PulumiProcess
-from stacks.errors import StackError
+from stacks.errors import StackError, StackNotFound
 from stacks.history import newest_number
 from stacks.operation import OneProcessStack, Operation, no_program, translated_errors
 from stacks.project import encryption_salt, work_folder
@@ -57,6 +58,18 @@ class PulumiCli:
     def create_stack(self, name: str) -> None:
         with translated_errors(EventLog()), work_folder(self._run_dir, name, self.salt) as folder:
             self._workspace(folder, no_program).create_stack(name)
+
+    def import_stack(self, name: str, state: Mapping[str, Any]) -> None:
+        """Replace the state of a stack. Create the stack if it does not exist."""
+        with work_folder(self._run_dir, name, self.salt) as folder:
+            file = folder / "state.json"
+            file.write_text(json.dumps(state), encoding="utf-8")
+            arguments = ("stack", "import", "--file", str(file))
+            try:
+                self.run(name, *arguments)
+            except StackNotFound:
+                self.create_stack(name)
+                self.run(name, *arguments)
 
     def history(self, stack: str) -> list[Entry]:
         """The stack's updates, newest first. Raises StackError if they cannot be read.

@@ -5,6 +5,7 @@ StackError           the operation failed; a retry may succeed
 ├── StackNotFound    the backend has no such stack
 ├── StackTimeout     the operation exceeded its time limit and was ended
 ├── PulumiMissing    the Pulumi CLI is missing or too old
+├── OtherCluster     the backend belongs to another cluster
 ├── ClusterUnreachable, BackendUnreachable
 ├── StorageFailed    a disk is full or a file cannot be written
 ├── EngineCrashed    the warm engine or its provider process ended during the operation
@@ -60,6 +61,10 @@ class PulumiMissing(StackError):
 
 class StorageFailed(StackError):
     reason = Reason.STORAGE_FAILED
+
+
+class OtherCluster(StackError):
+    """The backend records that another cluster uses it."""
 
 
 class AccessDenied(StackError):

@@ -27,8 +27,9 @@ from stacks.errors import (
 )
 from stacks.histories import Histories
 from stacks.history import Update
-from stacks.lock import is_abandoned
 from stacks.operation import ENVIRONMENT, EngineName, Operation, translated_errors
+from stacks.ownership.cluster_record import ClusterRecord
+from stacks.ownership.lock import is_abandoned
 from stacks.project import clear_run_folder, create_pulumi_home, lock_run_folder, save_salt, saved_salt
 from stacks.result import EventLog, StackResult
 from stacks.state import objects_from_export
@@ -36,13 +37,13 @@ from tenancy.base.manifest import Manifest
 from tenancy.base.names import stack_name
 from tenancy.changes import UpdateRecord
 from tenancy.desired import DesiredState
+from tenancy.leaders import Leadership
 
 log = structlog.get_logger(__name__)
 
 # If the warm engine crashes this many times during an operation, the CLI runs the operation.
 _MAX_CRASHES: Final = 2
-# If the history of a stack is being pruned, an operation on the stack tries again at most this many
-# times, each time after this many seconds.
+# While the history of a stack is being pruned, an operation on the stack tries again: how often, how long.
 _PRUNING_WAITS: Final = 20
 _PRUNING_WAIT_S: Final = 0.1
 
@@ -61,13 +62,15 @@ class Stacks:
         self._engine_name = engine
         # Set by `prepare` if the warm engine is selected, and a passphrase encrypts the backend's secrets.
         self.engine: WarmEngine | None = None
+        # The leaders until now. Locks of former leaders can be cleared. The watcher sets it when it leads.
+        self.leadership = Leadership()
+        self.cluster_record = ClusterRecord(self._backend_url, self._cli)
         self.histories = Histories(self._backend_url, self._run_dir, self._environment, command, self._cli)
 
     def prepare(self) -> None:
         """Prepare the folder `run_dir`. Call this method once, before the first operation.
 
-        The method locks the folder, and kills processes that an earlier run left behind. Then it deletes the
-        work folders of the earlier run.
+        The method locks the folder. It kills the processes and deletes the work folders of an earlier run.
         """
         with translated_errors(EventLog()):
             self._lock = lock_run_folder(self._run_dir)
@@ -97,6 +100,10 @@ class Stacks:
         self._command.stop()
         if self.engine:
             self.engine.cancel_all()
+
+    def kill(self) -> None:
+        """Kill all processes that run operations. Their stacks stay locked until the locks are cleared."""
+        kill_leftover_commands(self._run_dir)
 
     def close(self) -> None:
         """End the warm engine. The engine also ends if this process ends without calling `close`."""
@@ -165,24 +172,15 @@ class Stacks:
             return None
 
     def history(self, tenant: str) -> list[Update]:
-        """The stack's updates, newest first. This method can be called without `prepare`.
-
-        It takes no lock, and changes nothing in the backend.
-        """
+        """The stack's updates, newest first. Takes no lock. Can be called without `prepare`."""
         return self.histories.updates(tenant)
 
     def objects(self, tenant: str) -> list[Manifest]:
-        """The objects in the stack's state. This method can be called without `prepare`.
-
-        It takes no lock, and changes nothing in the backend.
-        """
+        """The objects in the stack's state. Takes no lock. Can be called without `prepare`."""
         return objects_from_export(self._cli.run(stack_name(tenant), "stack", "export"))
 
     def forget(self, tenant: str) -> None:
-        """Remove the stack and its history from the backend. The objects in the cluster are not deleted.
-
-        Do nothing if there is no stack.
-        """
+        """Remove the stack, if there is one, and its history from the backend. Deletes no objects."""
         try:
             self._cli.run(stack_name(tenant), "stack", "rm", "--force", "--yes")
         except StackNotFound:
@@ -217,7 +215,8 @@ class Stacks:
     def _are_unused(self, stack: str, locks: tuple[Lock, ...]) -> bool:
         """Whether the operations that took the locks have all ended, so that the locks can be removed."""
         return bool(locks) and all(
-            is_abandoned(lock) or (self.engine is not None and self.engine.is_idle(lock.pid, stack))
+            is_abandoned(lock, self.leadership)
+            or (self.engine is not None and self.engine.is_idle(lock.pid, stack))
             for lock in locks
         )
 

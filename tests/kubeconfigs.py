@@ -17,9 +17,9 @@ SERVICE_ACCOUNT_NAMESPACE = "default"
 def changed_kubeconfig(
     source: Path, path: Path, user: dict[str, Any] | None = None, cluster: dict[str, Any] | None = None
 ) -> Path:
-    """Write a copy of a kubeconfig that has one context.
+    """Copy the kubeconfig `source` to `path`, and add fields to the user and the cluster of the copy.
 
-    `user` and `cluster` are fields to add to its user and cluster.
+    `source` must have exactly one context.
     """
     document = yaml.safe_load(source.read_text())
     document["users"][0]["user"] |= user or {}

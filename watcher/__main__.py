@@ -22,7 +22,7 @@ from stacks.stack import Stacks
 from stacks.storage.pruning import HistoryLimits
 from tenancy.base.errors import PlansError
 from tenancy.plans import SHIPPED_PLANS
-from watcher import options
+from watcher import lease_options, options
 from watcher.app import Watcher
 from watcher.http import Check, TextEndpoint, serve_http
 from watcher.log import configure_log
@@ -68,6 +68,9 @@ def run(
     has_dns_isolation: options.HasDnsIsolation = False,
     keep_updates: options.KeepUpdates = DEFAULTS.history.updates,
     keep_days: options.KeepDays = DEFAULTS.history.days,
+    lease_duration: lease_options.LeaseDuration = DEFAULTS.lease.duration_s,
+    lease_renew_deadline: lease_options.LeaseRenewDeadline = DEFAULTS.lease.renew_s,
+    lease_retry_period: lease_options.LeaseRetryPeriod = DEFAULTS.lease.retry_s,
     log_level: options.LogLevel = options.LogLevel.INFO,
 ) -> None:
     """Watch Tenants, and apply each one to the cluster through its own Pulumi stack."""
@@ -91,6 +94,7 @@ def run(
         deletion_blocked_after,
         has_dns_isolation,
         HistoryLimits(keep_updates, keep_days),
+        lease_options.lease_times(lease_duration, lease_renew_deadline, lease_retry_period),
     )
     cluster = Cluster.connect()
     plans = _plans(cluster, plans_file, plans_configmap)
@@ -164,7 +168,9 @@ def _page(
     )
     feed = Feed(data.row)
     watcher.follow(feed.mark_changed)
-    routes = PageRoutes(data, feed, usage, watcher.not_listed, None if is_local else login)
+    routes = PageRoutes(
+        data, feed, usage, watcher.not_listed, watcher.election.state, None if is_local else login
+    )
     return feed, routes.routes()
 
 

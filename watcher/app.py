@@ -3,7 +3,6 @@
 import contextlib
 import threading
 from collections.abc import Callable
-from typing import Final
 
 import structlog
 
@@ -22,6 +21,9 @@ from tenancy.changes import Differences
 from watcher.dns import DnsConfig
 from watcher.history_pruner import HistoryPruner
 from watcher.isolation import IsolationChecks
+from watcher.leadership.backend_claim import BackendClaim
+from watcher.leadership.election import Election
+from watcher.lifecycle import Lifecycle
 from watcher.metrics import Metrics
 from watcher.options import Options
 from watcher.queue import TenantQueue
@@ -30,7 +32,7 @@ from watcher.reconciler.drift_repair import Repairs
 from watcher.reconciler.last_applied import LastApplied
 from watcher.reconciler.reconcile import Reconciler
 from watcher.reconciler.report import Reporter
-from watcher.service import QueueWorkers, Service, TryAgain, join
+from watcher.service import QueueWorkers, TryAgain
 from watcher.sessions.controller import SessionController
 from watcher.sessions.metrics import SessionPhaseCollector
 from watcher.usage.pod_metrics import PodMetrics
@@ -38,11 +40,6 @@ from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
-
-# When the watcher stops, it gives running Pulumi operations `_FINISH_S` to finish. Then it cancels them, and
-# waits up to `_CANCEL_S`. The sum is less than a pod's default termination grace period, which is 30 s.
-_FINISH_S: Final = 15.0
-_CANCEL_S: Final = 10.0
 
 
 class Watcher:
@@ -56,11 +53,15 @@ class Watcher:
         usage: UsageStore,
         options: Options,
     ) -> None:
+        self.election = Election(cluster, options.lease)
         self._queue = TenantQueue()
         self._usage_status_s = options.usage_status_s
         self._stacks = stacks
         self._plans = plans
         self._on_change: Callable[[str], None] = lambda _: None
+        # False until this process leads. A standby only keeps the copies of the objects up to date.
+        self._is_active = False
+        self._activation = threading.Lock()
         managed = self.managed = ManagedObjects()
         tenants = self.tenants = Tenants(cluster, self._tenant_changed)
         self._informers = [
@@ -82,6 +83,7 @@ class Watcher:
             recorder.is_recording,
             pod_metrics.current,
             lambda: stacks.engine_problem is None,
+            self.election.is_leading.is_set,
         )
 
         def served() -> frozenset[Kind]:
@@ -98,7 +100,9 @@ class Watcher:
         self._reconciler = Reconciler(
             cluster, stacks, tenants, managed, plans, served, applied, loader, repairs, reporter, blocked_s
         )
-        self.sessions = SessionController(cluster, tenants, plans, namespaces, options.session_retry_s)
+        self.sessions = SessionController(
+            cluster, tenants, plans, namespaces, managed, options.session_retry_s
+        )
         self.metrics.register(SessionPhaseCollector(self.sessions.phase_counts))
         workers = QueueWorkers(
             "worker",
@@ -107,11 +111,16 @@ class Watcher:
             count=options.workers,
             on_failure=self._reconcile_failed,
         )
-        # These services start when the informers have listed all objects. They do not need the plans.
-        self._observers: list[Service] = [pod_metrics, recorder, self._pruner, isolation, *self._dns]
-        # These services reconcile and repair tenants. They start when the informers have listed all objects
-        # and the plans are loaded.
-        self._writers: list[Service] = [self._repairs.workers, loader.workers, workers]
+        self._lifecycle = Lifecycle(
+            stacks,
+            plans,
+            self.election,
+            BackendClaim(cluster, stacks, self.election),
+            self.sessions,
+            self._all_informers,
+            observers=[pod_metrics, recorder, self._pruner, isolation, *self._dns],
+            writers=[repairs.workers, loader.workers, workers],
+        )
 
     def follow(self, on_change: Callable[[str], None]) -> None:
         """Make the watcher call `on_change` with the name of each tenant that changes.
@@ -127,63 +136,42 @@ class Watcher:
 
     def start(self) -> None:
         """Start the watcher, and return at once. `not_ready` reports what the watcher still waits for."""
-        for informer in (*self._informers, *self.tenants.informers, self._integrations.crds):
-            informer.start()
-        self.sessions.start()
-        self._plans.start(self._add_all)
-        threading.Thread(target=self._start_services, name="start", daemon=True).start()
+        informers = (*self._informers, *self.tenants.informers, self._integrations.crds)
+        self._lifecycle.start(informers, self._add_all, self._activate, self._begin)
 
     def stop(self) -> None:
         """Stop reconciling tenants. Running Pulumi operations get a few seconds, and are then canceled."""
-        log.info("stopping")
-        services = [*self._writers, self.sessions.workers]
-        for service in (*services, *self._observers):
-            service.stop()
-        for informer in (*self._all_informers(), *self.sessions.informers):
-            informer.stop()
-        self._plans.stop()
-        join(services, _FINISH_S)
-        self._stacks.stop()
-        join(services, _CANCEL_S)
+        self._lifecycle.stop()
 
     def not_ready(self) -> list[str]:
         """The reasons why the watcher is not ready to reconcile tenants. Empty if the watcher is ready."""
-        return [*self.not_listed(), *self._plans.not_loaded()]
+        return self._lifecycle.not_ready()
+
+    def not_healthy(self) -> list[str]:
+        """One message for each thread that has died."""
+        return self._lifecycle.not_healthy()
 
     def notes(self) -> list[str]:
         """Problems that do not stop the watcher, such as a cluster without the AISession CRD."""
         sessions = [f"cannot start AISessions: {problem}" for problem in not_synced(self.sessions.informers)]
-        return [*sessions, *self._stacks.notes(), *(note for dns in self._dns for note in dns.notes())]
+        notes = [*self.election.notes(), *sessions, *self._stacks.notes()]
+        return [*notes, *(note for dns in self._dns for note in dns.notes())]
 
     def not_listed(self) -> list[str]:
         """One message for each kind that the informers have not listed yet."""
         return not_synced(self._all_informers())
 
-    def not_healthy(self) -> list[str]:
-        """One message for each thread that has died."""
-        threads: list[threading.Thread] = [*self._all_informers(), *self.sessions.informers]
-        for service in (*self._observers, *self._writers, self.sessions.workers):
-            threads += service.threads
-        return [
-            f"thread died: {thread.name}"
-            for thread in (*threads, self._plans.thread)
-            if thread.ident and not thread.is_alive()
-        ]
+    def _activate(self) -> None:
+        """Handle all tenants as new, because this process leads now. Earlier changes were not for it."""
+        with self._activation:
+            self._is_active = True
+            for name in self.tenants.names():
+                for tenant in self.tenants.named(name):
+                    self._handle_tenant(None, tenant)
 
-    def _start_services(self) -> None:
-        # Wait for the complete lists. Otherwise, objects that are not listed yet would count as deleted.
-        self._integrations.crds.is_synced.wait()
-        for informer in self._all_informers():
-            informer.is_synced.wait()
-        for service in self._observers:
-            service.start()
-        for problem in self._plans.not_loaded():
-            log.warning("waiting for plans", problem=problem)
-        self._plans.is_loaded.wait()
+    def _begin(self) -> None:
         log.info("watching", tenants=self._queue.depth())
         self._repairs.keep_applied()
-        for service in self._writers:
-            service.start()
 
     def _all_informers(self) -> list[Informer]:
         return [*self._informers, *self.tenants.informers, *self._integrations.informers]
@@ -209,13 +197,19 @@ class Watcher:
                 self._reconciler.reporter.report_internal_error(tenant, error)
 
     def _tenant_changed(self, before: Manifest | None, after: Manifest | None) -> None:
-        self._reconciler.notice(before, after)
         if (known := after or before) is None:
             return
-        self._pruner.notice(before, after)
-        self._on_change(name := known["metadata"]["name"])
+        with self._activation:
+            if self._is_active:
+                self._handle_tenant(before, after)
+        self._on_change(known["metadata"]["name"])
         if after is None:
             self.tenants.forget(known)
+
+    def _handle_tenant(self, before: Manifest | None, after: Manifest | None) -> None:
+        name = (after or before or {})["metadata"]["name"]
+        self._reconciler.notice(before, after)
+        self._pruner.notice(before, after)
         if after is None or needs_work(before, after):
             self._queue.add_now(name)
             self.sessions.wake(name)
@@ -234,6 +228,8 @@ class Watcher:
         tenants = {tenant_of(manifest) for manifest in (before, after) if manifest}
         for tenant in tenants:
             self._on_change(tenant)
+        if not self._is_active:
+            return
         kind = (after or before or {}).get("kind")
         for dns in self._dns if kind == NAMESPACE.kind else ():
             dns.wake()

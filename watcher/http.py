@@ -8,6 +8,7 @@ import asyncio
 import socket
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 import structlog
@@ -70,6 +71,12 @@ class _TimedProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         super().data_received(data)
         self._update_timer()
+
+    def send_400_response(self, msg: str) -> None:
+        # h11 raises this error for a HEAD request, because the response to such a request has no content.
+        with suppress(LocalProtocolError):
+            super().send_400_response(msg)
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()

@@ -13,6 +13,7 @@ admission policies do not apply to its own requests. So it checks that no protec
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import structlog
@@ -37,14 +38,6 @@ from watcher.service import Service
 
 log = structlog.get_logger(__name__)
 
-# A round checks the objects and rights of all tenants, with about 30 access reviews per tenant. These are the
-# times from the start of the watcher to the first round, and from one round to the next.
-_FIRST_ROUND_S: Final = 300.0
-_PERIOD_S: Final = 3600.0
-# Tenants with failed checks are checked again after this time.
-_FAILED_PERIOD_S: Final = 60.0
-# After a change to an admission policy, wait this long, so that one comparison covers several changes.
-_GATHER_S: Final = 0.5
 _COMPARED_LAYERS: Final = (Layer.POLICY, Layer.OBJECT, Layer.POD_SECURITY)
 _COMPARED_CHECKS: Final = tuple(
     check for check in CHECKS if any(each.layer in _COMPARED_LAYERS for each in check.protections)
@@ -52,6 +45,23 @@ _COMPARED_CHECKS: Final = tuple(
 
 # For each failed check: the ID of the check, and a message about the problem.
 Failures = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Periods:
+    """When the background thread runs. A round checks the objects and rights of all tenants."""
+
+    # The times from the start of the watcher to the first round, and from one round to the next. A round
+    # sends about 30 access reviews per tenant.
+    first_round_s: float = 300.0
+    round_s: float = 3600.0
+    # Tenants with failed checks are checked again after this time.
+    failed_s: float = 60.0
+    # After a change to an admission policy, wait this long, so that one comparison covers several changes.
+    gather_s: float = 0.5
+
+
+_PERIODS: Final = Periods()
 
 
 class IsolationChecks(Service):
@@ -67,6 +77,7 @@ class IsolationChecks(Service):
         managed: ManagedObjects,
         plans: LivePlans,
         on_change: Callable[[str], None],
+        periods: Periods = _PERIODS,
     ) -> None:
         super().__init__("check isolation")
         self._cluster = cluster
@@ -74,6 +85,7 @@ class IsolationChecks(Service):
         self._managed = managed
         self._plans = plans
         self._on_change = on_change
+        self._periods = periods
         self._woken = threading.Event()
         self._live_policies: dict[tuple[str, str], Manifest] = {}
         self.informers = tuple(
@@ -132,19 +144,19 @@ class IsolationChecks(Service):
             while not informer.is_synced.wait(1.0):
                 if self._stopping.is_set():
                     return
-        next_round_s = time.monotonic() + _FIRST_ROUND_S
+        next_round_s = time.monotonic() + self._periods.first_round_s
         is_changed = True
         while not self._stopping.is_set():
             if is_changed:
                 self._woken.clear()
                 self._compare_policies()
             if time.monotonic() > next_round_s:
-                next_round_s = time.monotonic() + _PERIOD_S
+                next_round_s = time.monotonic() + self._periods.round_s
                 self._check(set(self._desired))
             elif not is_changed:
                 self._check({name for name, failures in self._last_round.items() if failures})
-            is_changed = self._woken.wait(_FAILED_PERIOD_S)
-            self._stopping.wait(_GATHER_S if is_changed else 0.0)
+            is_changed = self._woken.wait(self._periods.failed_s)
+            self._stopping.wait(self._periods.gather_s if is_changed else 0.0)
 
     def _compare_policies(self) -> None:
         problems = policy_problems(list(self._live_policies.values()))
@@ -181,6 +193,7 @@ class IsolationChecks(Service):
         manifests, desired = self._tenants.named(name), self._desired.get(name)
         if not manifests or desired is None:
             self._desired.pop(name, None)
+            self._last_round.pop(name, None)
             return {}
         if is_deleting(manifests[0]):
             return {}

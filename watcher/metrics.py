@@ -12,6 +12,7 @@ from cluster.live_objects import ManagedObjects
 from cluster.tenants import Tenants
 from tenancy.base.kinds import RESOURCE_QUOTA
 from tenancy.base.manifest import Manifest
+from tenancy.base.platform_names import WATCHER
 from tenancy.base.quantity import quantity_value
 from tenancy.objects.object_counts import OBJECT_COUNTS
 from tenancy.spec.tenant_status import Phase
@@ -35,7 +36,19 @@ class Metrics:
         is_usage_recorded: Callable[[], bool],
         measured: Callable[[str], Mapping[str, MeasuredUsage]],
         is_engine_usable: Callable[[], bool],
+        is_leading: Callable[[], bool],
     ) -> None:
+        """A standby has only the metrics of its process. Otherwise, sums over all watchers would be wrong."""
+        self._is_leading = is_leading
+        self._process_registry = CollectorRegistry()
+        ProcessCollector(registry=self._process_registry)
+        leading = Gauge(
+            "leader_election_master_status",
+            "1: this watcher leads. 0: it is a standby. The name is the name of the Lease.",
+            ["name"],
+            registry=self._process_registry,
+        )
+        leading.labels(WATCHER).set_function(is_leading)
         self._registry = registry = CollectorRegistry()
         self._reconciles = Counter(
             "tenancy_reconciles",
@@ -74,7 +87,6 @@ class Metrics:
         )
         engine.set_function(is_engine_usable)
         registry.register(_LiveCollector(tenants, managed, measured))
-        ProcessCollector(registry=registry)
 
     def register(self, collector: Collector) -> None:
         """Add the metrics of `collector` to the result of `text`."""
@@ -82,7 +94,8 @@ class Metrics:
 
     def text(self) -> str:
         """All metrics in the text format of Prometheus."""
-        return generate_latest(self._registry).decode()
+        registries = [self._process_registry, *([self._registry] if self._is_leading() else ())]
+        return "".join(generate_latest(registry).decode() for registry in registries)
 
     def count_applied(self, duration_s: float, repaired: int) -> None:
         self._reconciles.labels("applied").inc()

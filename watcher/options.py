@@ -1,6 +1,5 @@
 """The options of `python -m watcher`, with their help texts and defaults."""
 
-import math
 import tempfile
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -12,6 +11,7 @@ import typer
 from stacks.operation import EngineName
 from stacks.storage.pruning import HistoryLimits
 from tenancy.plans import SHIPPED_PLANS
+from watcher.lease_options import LeaseTimes, seconds
 
 USAGE_FILE: Final = "usage.db"
 
@@ -42,6 +42,7 @@ class Options:
     has_dns_isolation: bool = False
     # How many Pulumi updates the history of each tenant's stack keeps, and for how long.
     history: HistoryLimits = field(default_factory=HistoryLimits)
+    lease: LeaseTimes = field(default_factory=LeaseTimes)
 
 
 DEFAULTS: Final = Options()
@@ -57,16 +58,6 @@ class Address:
 class ConfigMapName:
     namespace: str
     name: str
-
-
-def seconds(text: str) -> float:
-    try:
-        value_s = float(text)
-    except ValueError:
-        value_s = 0.0
-    if not 0 < value_s < math.inf:
-        raise typer.BadParameter(f"{text!r} must be a number of seconds that is greater than 0")
-    return value_s
 
 
 def address(text: str) -> Address:

@@ -40,7 +40,18 @@ class Service(ABC):
 
     @property
     def threads(self) -> Sequence[threading.Thread]:
+        """All threads of the service, including those of its informers."""
         return self._threads
+
+    def is_running(self) -> bool:
+        """Whether the service's own threads are running. Informers are not counted: they change nothing."""
+        return any(thread.is_alive() for thread in self._threads)
+
+    def join(self, deadline_s: float) -> None:
+        """Wait until the service's own threads have ended, or until `time.monotonic()` is `deadline_s`."""
+        for thread in self._threads:
+            if thread.ident is not None:
+                thread.join(max(0.0, deadline_s - time.monotonic()))
 
     @abstractmethod
     def _run(self) -> None:
@@ -116,9 +127,7 @@ class QueueWorkers(Service):
 
 
 def join(services: Sequence[Service], timeout_s: float) -> None:
-    """Wait until all threads of these services have ended, but at most `timeout_s` seconds in total."""
-    deadline = time.monotonic() + timeout_s
+    """Wait until these services have ended, but at most `timeout_s` seconds in total."""
+    deadline_s = time.monotonic() + timeout_s
     for service in services:
-        for thread in service.threads:
-            if thread.ident is not None:
-                thread.join(max(0.0, deadline - time.monotonic()))
+        service.join(deadline_s)

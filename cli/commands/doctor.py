@@ -1,9 +1,13 @@
-"""`tenancy doctor`: checks the cluster, the watcher and Pulumi, and prints the results with fixes."""
+"""`tenancy doctor`: checks the cluster, the watcher and Pulumi, and prints the results with fixes.
+
+`tenancy crd` prints the CRDs, because the fix for missing CRDs is to apply them.
+"""
 
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
 import typer
+import yaml
 from rich.text import Text
 
 from cli.connection import Connection
@@ -21,16 +25,23 @@ from cli.doctor.installation import (
 )
 from cli.doctor.pulumi_state import check_backend, check_engine, check_provider, check_pulumi
 from cli.doctor.waiting_sessions import check_sessions
-from cli.doctor.watcher_and_tenants import check_integrations, check_plans, check_tenants, check_watcher
+from cli.doctor.watcher_and_tenants import (
+    check_integrations,
+    check_leader,
+    check_plans,
+    check_tenants,
+    check_watcher,
+)
 from cli.output import Format, FormatOption, console, error_console, print_data
 from cli.rights.permissions import MissingRight, Right
 from cli.rights.reader import READ_CRDS, READ_PLANS
 from cluster.errors import ClusterError
 from stacks.errors import StackError
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import AISESSION, NAMESPACE, NODE, STATEFUL_SET, TENANTS
+from tenancy.base.kinds import AISESSION, LEASE, NAMESPACE, NODE, STATEFUL_SET, TENANTS
 from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.watcher_rights import watcher_rbac
+from tenancy.spec.crd import crds
 
 
 class Check(NamedTuple):
@@ -47,12 +58,14 @@ class Check(NamedTuple):
 
 _LIST_TENANTS: Final = tuple(Right("list", kind) for kind in TENANTS)
 _LIST_NAMESPACES: Final = Right("list", NAMESPACE)
+_GET_LEASE: Final = Right("get", LEASE, SYSTEM_NAMESPACE, WATCHER)
 _CLUSTER_CHECKS: Final[dict[str, Check]] = {
     "your rights": Check(check_rights_of_caller),
     "CRDs": Check(check_crds, (READ_CRDS,)),
     "watcher's rights": Check(check_rights_of_watcher, rights_to_get(watcher_rbac())),
     "admission": Check(check_admission, rights_to_get(admission_policies())),
     "watcher": Check(check_watcher, (*_LIST_TENANTS, Right("get", STATEFUL_SET, SYSTEM_NAMESPACE, WATCHER))),
+    "leader": Check(check_leader, (_GET_LEASE,)),
     "plans": Check(check_plans, (READ_PLANS,)),
     "tenants": Check(check_tenants, _LIST_TENANTS),
     "dedicated nodes": Check(check_dedicated_nodes, (_LIST_NAMESPACES, Right("list", NODE), READ_PLANS)),
@@ -67,7 +80,7 @@ _LOCAL_CHECKS: Final = {
     "pulumi provider": Check(check_provider),
     "warm engine": Check(check_engine),
 }
-_BACKEND_CHECK: Final = Check(check_backend, _LIST_TENANTS)
+_BACKEND_CHECK: Final = Check(check_backend, (*_LIST_TENANTS, _GET_LEASE))
 _STYLES: Final = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILED: "bold red"}
 _NOT_FOUND: Final = 404
 
@@ -88,6 +101,11 @@ def doctor(context: typer.Context, output: FormatOption = Format.TABLE) -> None:
         print_data([finding.model_dump(by_alias=True, mode="json") for finding in findings], output)
     if any(finding.level is Level.FAILED for finding in findings):
         raise typer.Exit(1)
+
+
+def print_crds() -> None:
+    """Print the CRDs as YAML. Install them with `tenancy crd | kubectl apply --server-side -f -`."""
+    console.print(yaml.safe_dump_all(crds(), sort_keys=False).rstrip())
 
 
 def _findings(connection: Connection) -> Iterator[CheckResult]:

@@ -1,11 +1,11 @@
 """Checks the API server, the CRDs, the watcher's permissions and the admission policies.
 
-The checks compare the live objects with the manifests that this version of tenancy installs. Fields that the
-API server adds do not count as differences.
+The checks compare the live objects with the manifests that this version of tenancy installs. Defaults that
+the API server adds do not count as differences.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from cli.connection import Connection
@@ -15,9 +15,10 @@ from cluster.client import Cluster
 from cluster.served_kinds import is_established
 from tenancy.admission.manifests import admission_manifests
 from tenancy.base.kinds import CRD, kind_of
-from tenancy.base.manifest import Manifest, object_key
+from tenancy.base.manifest import Manifest, ObjectKey, object_key
 from tenancy.base.platform_names import WATCHER_USER
 from tenancy.drift import field_differences
+from tenancy.isolation.comparison import policy_differences
 from tenancy.platform.crd_guard import crd_guard
 from tenancy.platform.watcher_rights import watcher_rbac
 from tenancy.spec.crd import crds
@@ -51,11 +52,18 @@ def check_crds(connection: Connection) -> list[CheckResult]:
 
 
 def check_rights_of_watcher(connection: Connection) -> list[CheckResult]:
-    return _compared(connection.cluster, "watcher's rights", watcher_rbac())
+    shipped = watcher_rbac()
+    return _findings("watcher's rights", shipped, _differences(connection.cluster, shipped))
 
 
 def check_admission(connection: Connection) -> list[CheckResult]:
-    return _compared(connection.cluster, "admission", admission_policies())
+    shipped = admission_policies()
+    live = [
+        manifest
+        for each in shipped
+        if (manifest := connection.cluster.get(kind_of(each), each["metadata"]["name"]))
+    ]
+    return _findings("admission", shipped, policy_differences(shipped, live))
 
 
 def admission_policies() -> list[Manifest]:
@@ -91,17 +99,36 @@ def _schemas(crd: Manifest) -> list[Any]:
     return [version.get("schema") for version in crd["spec"]["versions"]]
 
 
-def _compared(cluster: Cluster, subject: str, shipped: list[Manifest]) -> list[CheckResult]:
-    findings = []
+def _differences(cluster: Cluster, shipped: Iterable[Manifest]) -> dict[ObjectKey, str]:
+    """The objects in `shipped` that are missing or changed in the cluster.
+
+    The value is the path of the first field that differs. It is empty if the object is missing.
+    """
+    differences: dict[ObjectKey, str] = {}
     for manifest in shipped:
         key = object_key(manifest)
         live = cluster.get(kind_of(manifest), key.name, key.namespace)
         if live is None:
-            findings.append(failed(subject, f"{key} does not exist", PLATFORM_FIX))
+            differences[key] = ""
         elif path := _first_difference(manifest, live):
+            differences[key] = path
+    return differences
+
+
+def _findings(
+    subject: str, shipped: list[Manifest], differences: Mapping[ObjectKey, str]
+) -> list[CheckResult]:
+    findings = []
+    for manifest in shipped:
+        key = object_key(manifest)
+        if key not in differences:
+            continue
+        if path := differences[key]:
             # Pulumi does not remove list items that another client has added, so delete the object first.
             fix = f"{_delete_command(manifest)} && {PLATFORM_FIX}"
             findings.append(failed(subject, f"{key}: {path} differs from the manifest of this version", fix))
+        else:
+            findings.append(failed(subject, f"{key} does not exist", PLATFORM_FIX))
     return findings or [ok(subject, f"{len(shipped)} objects match this version of tenancy")]
 
 

@@ -16,13 +16,15 @@ from stacks.backend import is_passphrase_backend
 from stacks.command import PulumiProcess
 from stacks.engine.binary import NO_PULUMI_CLOUD, installed_version
 from stacks.errors import EngineUnavailable, Lock, PulumiMissing, StackError, without_secrets
-from stacks.lock import is_abandoned
 from stacks.operation import EngineName
+from stacks.ownership.lock import is_abandoned
 from stacks.provider import installed_provider_version, required_provider_version
 from stacks.survey import file_locks, stack_names
+from tenancy.base.kinds import LEASE
 from tenancy.base.manifest import is_deleting
 from tenancy.base.names import stack_name
-from tenancy.base.platform_names import PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
+from tenancy.base.platform_names import CLUSTER_STACK, PLATFORM_STACK, SYSTEM_NAMESPACE, WATCHER
+from tenancy.leaders import Leadership, leadership_of
 
 BACKEND_VARIABLE: Final = "PULUMI_BACKEND_URL"
 ENGINE_VARIABLE: Final = "TENANCY_ENGINE"
@@ -89,25 +91,33 @@ def check_backend(connection: Connection) -> list[CheckResult]:
         )
         return [skipped("backend", message, _DOCTOR_IN_POD)]
     try:
-        names = [name for name in stack_names(url) if name != PLATFORM_STACK]
+        names = [name for name in stack_names(url) if name not in (PLATFORM_STACK, CLUSTER_STACK)]
     except StackError as error:
         fix = f"pulumi login {without_secrets(url)}"
         return [failed("backend", f"{without_secrets(url)}: {error}", fix)]
     reachable = ok("backend", f"{without_secrets(url)} is reachable, with {len(names)} stacks of tenants")
-    return [reachable, *_lock_findings(url), *_stack_findings(connection, set(names))]
+    with connection.stacks():
+        pass  # Raises OtherCluster if the backend belongs to another cluster.
+    return [reachable, *_lock_findings(connection, url), *_stack_findings(connection, set(names))]
 
 
-def _lock_findings(url: str) -> list[CheckResult]:
+def _lock_findings(connection: Connection, url: str) -> list[CheckResult]:
     locks = file_locks(url)
     if locks is None:
         return [ok("locks", "not checked: locks can be listed only in a file backend")]
-    return [_lock_finding(stack, lock) for stack, lock in locks] or [ok("locks", "no stack is locked")]
+    leadership = leadership_of(connection.cluster.get(LEASE, WATCHER, SYSTEM_NAMESPACE))
+    findings = [_lock_finding(stack, lock, leadership) for stack, lock in locks]
+    return findings or [ok("locks", "no stack is locked")]
 
 
-def _lock_finding(stack: str, lock: Lock) -> CheckResult:
+def _lock_finding(stack: str, lock: Lock, leadership: Leadership) -> CheckResult:
     holder = f"{stack} is locked by {lock.user}@{lock.host} (pid {lock.pid}) since {lock.since.isoformat()}"
     cancel = f"pulumi cancel --yes --stack {stack}"
-    if is_abandoned(lock):
+    leader = leadership.holder(lock.host, lock.since)
+    if leader and leader.id != leadership.current and is_abandoned(lock, leadership):
+        message = f"{holder}, by the watcher {leader.id}, which no longer leads. The leader clears the lock"
+        return ok("locks", f"{message} with its next update of the tenant")
+    if is_abandoned(lock, leadership):
         return failed("locks", f"{holder}, but that process no longer runs", cancel)
     if lock.host == socket.gethostname():
         return ok("locks", f"{holder}, and that process is running")

@@ -10,15 +10,18 @@ from cli.doctor.finding import CheckResult, failed, ok, warning
 from cli.wait import is_status_current, phase_of, ready_condition, reason_text
 from cluster.tenants import read_tenants
 from tenancy.base.errors import PlansError
-from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, STATEFUL_SET
+from tenancy.base.kinds import CONFIG_MAP, INTEGRATION_KINDS, LEASE, STATEFUL_SET
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.platform_names import PLANS_CONFIG_MAP, SYSTEM_NAMESPACE, WATCHER
 from tenancy.base.reasons import Reason
+from tenancy.leaders import leadership_of
 from tenancy.same_name_in_both_groups import full_name, is_duplicate
 from tenancy.spec.tenant_status import ConditionType, Phase, condition
 
 # A healthy watcher needs less time than this to observe a new spec, or to finish a deletion.
 _MAX_DELAY_S: Final = 60.0
+# The clocks of this machine and of the watcher's host may differ by this time.
+_MAX_CLOCK_DIFFERENCE_S: Final = 30.0
 
 
 def check_watcher(connection: Connection) -> list[CheckResult]:
@@ -45,6 +48,24 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
         )
         findings.append(failed("watcher", message, restart))
     return findings
+
+
+def check_leader(connection: Connection) -> list[CheckResult]:
+    return [leader_finding(connection.cluster.get(LEASE, WATCHER, SYSTEM_NAMESPACE))]
+
+
+def leader_finding(lease: Manifest | None) -> CheckResult:
+    """The leader among the watchers. Only the leader reconciles tenants."""
+    logs = f"kubectl -n {SYSTEM_NAMESPACE} logs -l app.kubernetes.io/name={WATCHER} --prefix"
+    leader = leadership_of(lease).current
+    if lease is None or not leader:
+        return failed("leader", "no watcher leads, so no tenant is reconciled", logs)
+    spec = lease["spec"]
+    age_s = _age_s(spec["renewTime"])
+    if age_s > spec["leaseDurationSeconds"] + _MAX_CLOCK_DIFFERENCE_S:
+        message = f"{leader} has not renewed its Lease for {age_s:.0f} s, and no other watcher has taken over"
+        return failed("leader", message, logs)
+    return ok("leader", f"{leader} leads since {spec['acquireTime']}")
 
 
 def unobserved_tenants(tenants: Iterable[Manifest]) -> list[str]:

@@ -10,7 +10,16 @@ from cluster.errors import ClusterError
 from cluster.live_objects import tenant_of
 from tenancy.admission.policy_builder import SYSTEM_CLASSES
 from tenancy.base.errors import TenancyError
-from tenancy.base.kinds import DISRUPTION_BUDGET, JOB, NAMESPACE, POD, ROLE_BINDING, Kind, kind_of
+from tenancy.base.kinds import (
+    DISRUPTION_BUDGET,
+    JOB,
+    NAMESPACE,
+    POD,
+    ROLE_BINDING,
+    SERVICE_ACCOUNT,
+    Kind,
+    kind_of,
+)
 from tenancy.base.labels import MANAGED_SELECTOR
 from tenancy.base.manifest import Manifest, ObjectKey
 from tenancy.base.names import SESSION_JOB_PREFIX
@@ -39,6 +48,7 @@ class ClusterFacts:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self.live_names: Callable[[str], dict[Kind, str]] = cache(self._live_names)
+        self.accounts: Callable[[str], frozenset[str]] = cache(self._accounts)
 
     @cached_property
     def plans(self) -> Plans:
@@ -103,6 +113,7 @@ class ClusterFacts:
             target,
             namespace=actor.namespace,
             live_names=self.live_names(actor.namespace),
+            accounts=self.accounts(actor.namespace),
             foreign_namespace=self.foreign_namespace(target.name, actor),
         )
 
@@ -132,6 +143,12 @@ class ClusterFacts:
                 if not name.startswith(SESSION_JOB_PREFIX) and not has_ended:
                     names[kind] = name
         return names
+
+    def _accounts(self, namespace: str) -> frozenset[str]:
+        """The names of the ServiceAccounts in the namespace."""
+        return frozenset(
+            manifest["metadata"]["name"] for manifest in self._list(SERVICE_ACCOUNT, namespace=namespace)
+        )
 
     def _list(self, kind: Kind, selector: str = "", namespace: str = "") -> list[Manifest]:
         """The objects of a kind. Empty if the user cannot list them."""

@@ -80,8 +80,9 @@ class _ImpersonatingClient(client.ApiClient):  # type: ignore[misc]
 class Transport:
     """Sends requests to one API server as one user. Thread-safe."""
 
-    def __init__(self, api: client.ApiClient) -> None:
-        self._api = api
+    def __init__(self, api: client.ApiClient, timeout_s: float = _READ_TIMEOUT_S) -> None:
+        self.api = api
+        self._timeout_s = timeout_s
 
     @classmethod
     def connect(
@@ -134,9 +135,10 @@ class Transport:
         accept: str = JSON,
         has_read_timeout: bool = True,
     ) -> Any:
-        read_timeout_s = _WATCH_READ_TIMEOUT_S if is_stream else _READ_TIMEOUT_S
+        read_timeout_s = _WATCH_READ_TIMEOUT_S if is_stream else self._timeout_s
+        connect_timeout_s = min(_CONNECT_TIMEOUT_S, self._timeout_s)
         try:
-            return self._api.call_api(
+            return self.api.call_api(
                 path,
                 method,
                 query_params=[(key, value) for key, value in query.items() if value],
@@ -145,7 +147,7 @@ class Transport:
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=(_CONNECT_TIMEOUT_S, read_timeout_s if has_read_timeout else None),
+                _request_timeout=(connect_timeout_s, read_timeout_s if has_read_timeout else None),
             )
         except client.ApiException as error:
             error_class = WatchExpired if error.status == 410 else ClusterError

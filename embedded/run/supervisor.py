@@ -177,6 +177,8 @@ class Supervisor:
         with Progress("Starting the watcher"):
             self._watcher.start()
             self._watcher.await_ready()
+        if note := self._watcher.standby_note():
+            print(f"The watcher on this machine changes nothing. It is a {note}.")
 
     def _use_later_tools(self, later: LaterTools, report: Callable[[str], None]) -> None:
         later.stop()

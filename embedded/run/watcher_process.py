@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Mapping
+from urllib.request import urlopen
 
 from embedded.controlplane.loopback import HOST, free_port, is_free, is_ok
 from embedded.controlplane.processes import ProcessGroup, log_tail
@@ -67,6 +68,12 @@ class WatcherProcess:
                 self.start()
             if time.monotonic() > deadline:
                 raise SetupFailed(self._failure_message(f"is not ready after {READY_TIMEOUT_S:.0f} s"))
+
+    def standby_note(self) -> str:
+        """The note in the response of `/readyz` that names the leader. Empty if this watcher leads."""
+        with urlopen(f"{self.page_url}readyz", timeout=READY_TIMEOUT_S) as response:
+            lines = response.read().decode().splitlines()
+        return next((line for line in lines if line.startswith("standby: ")), "")
 
     def restart_if_exited(self, report: Callable[[str], None], *, timeout_s: float) -> bool:
         """Restart the watcher if it has exited and the delay before the restart is over.

@@ -41,12 +41,17 @@ _TEMPLATES: Final = {
 
 
 def identity_policies(is_platform: str) -> list[Manifest]:
-    """The policies for the ServiceAccounts of pods, for token Secrets and for RoleBindings.
+    """The policies for the ServiceAccounts of pods, for tokens of ServiceAccounts and for RoleBindings.
 
     `is_platform` is a CEL expression. It is true if the sender may change managed objects.
     """
     others = {"others": f"!{SYSTEM}", "not-the-platform": f"!{is_platform}"}
-    return [*_accounts_of_pods(others), *_token_secrets(others), *_role_bindings(others)]
+    return [
+        *_accounts_of_pods(others),
+        *_token_secrets(others),
+        *_token_requests(others),
+        *_role_bindings(others),
+    ]
 
 
 def _accounts_of_pods(conditions: dict[str, str]) -> list[Manifest]:
@@ -104,6 +109,21 @@ def _token_secrets(conditions: dict[str, str]) -> list[Manifest]:
             "is-token": f"object.?type.orValue('') == '{_TOKEN_TYPE}'",
             "names-an-account": f"object.metadata.?annotations[?'{_ACCOUNT_ANNOTATION}'].orValue('') != ''",
         },
+        namespaces=TENANT_NAMESPACES,
+    )
+
+
+def _token_requests(conditions: dict[str, str]) -> list[Manifest]:
+    """The policy for `serviceaccounts/token`. A request to this subresource returns a token.
+
+    By default, no role of a tenant has this right. The setting `roles` can grant it.
+    """
+    return policy(
+        "tenancy-token-requests",
+        [rule("", "serviceaccounts/token", operations=["CREATE"])],
+        _account_checks("metadata.name"),
+        variables={"account": "request.name"},
+        conditions=conditions,
         namespaces=TENANT_NAMESPACES,
     )
 

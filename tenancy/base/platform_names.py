@@ -3,6 +3,8 @@
 from typing import Final
 
 PLATFORM_STACK: Final = "platform"
+# The stack in which a state backend records the cluster that uses the backend (`stacks.cluster_record`).
+CLUSTER_STACK: Final = "cluster"
 SYSTEM_NAMESPACE: Final = "tenancy-system"
 # An annotation of the system namespace: the networks of the cluster's pods, Services and nodes, as CIDRs that
 # are separated by commas.
@@ -14,6 +16,10 @@ WATCHER: Final = "tenancy-watcher"
 # The user name of the watcher's ServiceAccount.
 WATCHER_USER: Final = f"system:serviceaccount:{SYSTEM_NAMESPACE}:{WATCHER}"
 WATCHER_LABELS: Final = {"app.kubernetes.io/name": WATCHER, "app.kubernetes.io/part-of": "tenancy"}
+# Annotations of the Lease. The Lease has the name of the watcher. The first annotation contains the watchers
+# that have led, and the second one the state backend of the watcher that led last.
+LEADERS_ANNOTATION: Final = "platform.ai/leaders"
+BACKEND_ANNOTATION: Final = "platform.ai/backend"
 # The namespace in which Kubernetes stores the Events of cluster-scoped objects.
 EVENT_NAMESPACE: Final = "default"
 

@@ -5,7 +5,7 @@ from functools import cache
 from typing import Final
 
 from tenancy.admission.manifests import admission_manifests
-from tenancy.base.kinds import NAMESPACE, POLICY_BINDING, VALIDATING_POLICY
+from tenancy.base.kinds import NAMESPACE, POLICY_BINDING
 from tenancy.base.manifest import Manifest, ObjectKey, Objects, object_key
 from tenancy.base.platform_names import WATCHER_USER
 from tenancy.desired import DesiredState
@@ -15,15 +15,10 @@ from tenancy.isolation.check import BASELINE, NAMESPACES, RESTRICTED, Layer, Pro
 # The protections that are missing or changed in the cluster, with a description of the problem.
 Problems = Mapping[Protection, str]
 
-# The name of the field that selects requests, in a policy and in a binding.
-_MATCH_FIELDS: Final = {VALIDATING_POLICY.kind: "matchConstraints", POLICY_BINDING.kind: "matchResources"}
-# The defaults that the API server sets in this field.
-_MATCH_DEFAULTS: Final = {
-    "namespaceSelector": {},
-    "objectSelector": {},
-    "matchPolicy": "Equivalent",
-    "excludeResourceRules": [],
-}
+# The fields of policies and bindings that select requests, and the defaults that the API server sets in them.
+_MATCH_FIELDS: Final = ("matchConstraints", "matchResources")
+_MATCH_DEFAULTS: Final = {"namespaceSelector": {}, "objectSelector": {}, "matchPolicy": "Equivalent"}
+_RULE_DEFAULTS: Final = {"scope": "*"}
 
 
 @cache
@@ -37,34 +32,54 @@ def policy_problems(live: Iterable[Manifest]) -> dict[Protection, str]:
 
     `live` contains the live policies and bindings.
     """
-    by_key = {object_key(manifest): manifest for manifest in live}
+    differences = policy_differences(shipped_policies(), live)
     problems: dict[Protection, str] = {}
     for shipped in shipped_policies():
         is_binding = shipped["kind"] == POLICY_BINDING.kind
         name = shipped["spec"]["policyName"] if is_binding else shipped["metadata"]["name"]
         key = object_key(shipped)
-        if problem := _policy_problem(shipped, by_key.get(key)):
+        if key in differences:
+            problem = f"is changed: {differences[key]}" if differences[key] else "does not exist"
             problems.setdefault(Protection(Layer.POLICY, name), f"{key} {problem}")
     return problems
 
 
-def _policy_problem(shipped: Manifest, live: Manifest | None) -> str:
-    """A text about the first difference between a shipped and a live policy. Empty if there is no difference.
+def policy_differences(shipped: Iterable[Manifest], live: Iterable[Manifest]) -> dict[ObjectKey, str]:
+    """The policies and bindings in `shipped` that are missing or changed in `live`.
 
-    For example, the text is `does not exist`.
+    The value is the path of the first field that differs. It is empty if the object is missing.
     """
-    if live is None:
-        return "does not exist"
-    if path := next((path for path, _, _ in field_differences(shipped, live)), ""):
-        return f"is changed: {path}"
-    # `field_differences` ignores additional fields. But somebody could add a selector that matches no
-    # requests, and so disable the policy.
-    field = _MATCH_FIELDS[shipped["kind"]]
-    wanted, current = shipped["spec"].get(field) or {}, live["spec"].get(field) or {}
-    for name, default in _MATCH_DEFAULTS.items():
-        if (wanted.get(name) or default) != (current.get(name) or default):
-            return f"is changed: spec.{field}.{name}"
-    return ""
+    by_key = {object_key(manifest): manifest for manifest in live}
+    differences: dict[ObjectKey, str] = {}
+    for manifest in shipped:
+        key = object_key(manifest)
+        if key not in by_key:
+            differences[key] = ""
+        elif path := _first_difference(_with_defaults(manifest), _with_defaults(by_key[key])):
+            differences[key] = path
+    return differences
+
+
+def _first_difference(shipped: Manifest, live: Manifest) -> str:
+    """The path of the first field that differs, or an empty string.
+
+    `field_differences` ignores fields that only its second argument has. But somebody could disable a policy
+    with an additional field, for example with a selector that matches no requests. So compare in both
+    directions.
+    """
+    both = (field_differences(shipped, live), field_differences({**shipped, "spec": live["spec"]}, shipped))
+    return next((path for differences in both for path, _, _ in differences), "")
+
+
+def _with_defaults(manifest: Manifest) -> Manifest:
+    """The policy or binding with the defaults that the API server sets in its spec."""
+    spec = dict(manifest["spec"])
+    for field in _MATCH_FIELDS:
+        selected = {**_MATCH_DEFAULTS, **(spec.get(field) or {})}
+        for rules in ("resourceRules", "excludeResourceRules"):
+            selected[rules] = [{**_RULE_DEFAULTS, **rule} for rule in selected.get(rules) or ()]
+        spec[field] = selected
+    return {**manifest, "spec": spec}
 
 
 def object_problems(desired: DesiredState, live: Objects) -> dict[Protection, str]:

@@ -12,7 +12,18 @@ from tenancy.base.kinds import (
     SERVICE_ACCOUNT,
 )
 from tenancy.base.names import SESSION_JOB_PREFIX
-from tenancy.isolation.check import PROBE, RBAC, Check, Layer, Level, Protection, Request, Role, policy
+from tenancy.isolation.check import (
+    PROBE,
+    RBAC,
+    Check,
+    Layer,
+    Level,
+    NotApplicable,
+    Protection,
+    Request,
+    Role,
+    policy,
+)
 from tenancy.isolation.requests import DEPLOYMENT, SECRET, create, pod_spec
 from tenancy.isolation.target import Target
 
@@ -52,8 +63,11 @@ def _deployment_as_admin(target: Target) -> Request:
 
 
 def _token_request(target: Target) -> Request:
+    # The API server looks for the ServiceAccount before it evaluates the policies.
+    if (account := target.admin_account) not in target.accounts:
+        raise NotApplicable(f"ServiceAccount {account} does not exist in {target.namespace}")
     body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
-    return Request("create", SERVICE_ACCOUNT, "default", target.namespace, "token", body)
+    return Request("create", SERVICE_ACCOUNT, account, target.namespace, "token", body)
 
 
 def _session_job(target: Target) -> Request:
@@ -100,7 +114,7 @@ IDENTITY_CHECKS: Final = (
     ),
     Check(
         "account-token-secret",
-        "An operator gets a token of an admin's account",
+        "An operator creates a Secret with a token of an admin's account",
         Level.HOSTILE,
         Role.OPERATOR,
         (policy("token-secrets"),),
@@ -116,10 +130,11 @@ IDENTITY_CHECKS: Final = (
     ),
     Check(
         "account-token-request",
-        "An operator requests a token of a ServiceAccount",
-        Level.BASIC,
+        "An operator requests a token of an admin's account",
+        Level.HOSTILE,
         Role.OPERATOR,
-        (RBAC,),
+        # RBAC rejects the request unless the setting `roles` grants `serviceaccounts/token`.
+        (RBAC, policy("token-requests")),
         _token_request,
     ),
     Check(

@@ -34,6 +34,8 @@ class Target:
     namespace: str
     # For each kind, the name of one live object in the namespace. A kind without objects is missing.
     live_names: Mapping[Kind, str] = field(default_factory=dict)
+    # The names of the ServiceAccounts in the namespace.
+    accounts: frozenset[str] = frozenset()
     # The names of all PriorityClasses and RuntimeClasses, without a PriorityClass that is the global default.
     classes: Mapping[Kind, Sequence[str]] = field(default_factory=dict)
     # A namespace of another tenant, or a namespace of the platform.

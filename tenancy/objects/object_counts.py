@@ -12,7 +12,7 @@ namespace can create.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 
@@ -69,6 +69,20 @@ def object_count_quota(
         if len(resource) <= COUNT_KEY_MAX_LENGTH
     }
     return namespaced_manifest("v1", "ResourceQuota", tenant, namespace, OBJECT_COUNTS, spec={"hard": hard})
+
+
+def session_limits(objects: Iterable[Manifest]) -> dict[str, int]:
+    """The maximum number of AISessions of each namespace, from the ResourceQuotas in `objects`.
+
+    A namespace without such a limit is missing.
+    """
+    quotas: dict[str, list[Manifest]] = {}
+    for manifest in objects:
+        if manifest["kind"] == RESOURCE_QUOTA.kind:
+            quotas.setdefault(manifest["metadata"]["namespace"], []).append(manifest)
+    limits = {namespace: _limits_of_quotas(each) for namespace, each in quotas.items()}
+    key = f"{COUNT_PREFIX}{AISESSION.resource}"
+    return {namespace: int(each[key]) for namespace, each in limits.items() if key in each}
 
 
 def creatable_resources(rules: Sequence[Mapping[str, Any]]) -> set[str]:

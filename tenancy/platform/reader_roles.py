@@ -16,6 +16,7 @@ from tenancy.admission.manifests import admission_manifests
 from tenancy.base.kinds import (
     CONFIG_MAP,
     CRD,
+    LEASE,
     MANAGED_KINDS,
     NODE,
     OPTIONAL_KINDS,
@@ -38,6 +39,8 @@ _READ: Final = ["get", "list"]
 # data. A preview works without ConfigMaps, and reports that they are missing. The other kinds contain no
 # confidential data.
 _UNREADABLE_KINDS: Final = (CONFIG_MAP,)
+# `tenancy doctor` checks the watcher's workload and its Lease.
+_WATCHER_KINDS: Final = (STATEFUL_SET, LEASE)
 # `tenancy doctor` checks the labels and taints of dedicated nodes.
 _LIST_NODES: Final = {"apiGroups": [NODE.group], "resources": [NODE.plural], "verbs": ["list"]}
 
@@ -51,7 +54,7 @@ def reader_roles() -> list[Manifest]:
         _cluster_role(PREVIEW_ROLE, _preview_rules()),
         _role(PREVIEW_ROLE, [_get(CONFIG_MAP, [PLANS_CONFIG_MAP])]),
         _cluster_role(DOCTOR_ROLE, [*_rules_for(in_cluster), _LIST_NODES]),
-        _role(DOCTOR_ROLE, [*_rules_for(in_namespace), _get(STATEFUL_SET, [WATCHER])]),
+        _role(DOCTOR_ROLE, [*_rules_for(in_namespace), *(_get(kind, [WATCHER]) for kind in _WATCHER_KINDS)]),
     ]
 
 

@@ -18,6 +18,7 @@ from typing import Any, Final
 from tenancy.base.kinds import (
     CRD,
     HOST_KINDS,
+    LEASE,
     MANAGED_KINDS,
     OPTIONAL_KINDS,
     POD_METRICS,
@@ -39,13 +40,21 @@ Rules = list[dict[str, Any]]
 _MANAGE: Final = ["get", "list", "watch", "create", "patch", "delete"]
 _SUBJECTS: Final = [{"kind": "ServiceAccount", "name": WATCHER, "namespace": SYSTEM_NAMESPACE}]
 _ROLE_NAMES: Final = [role_name(role) for role in AccessRole]
-_PLANS_RULES: Final = [
+_SYSTEM_RULES: Final = [
     {
         "apiGroups": [""],
         "resources": ["configmaps"],
         "verbs": ["get", "list", "watch"],
         "resourceNames": [PLANS_CONFIG_MAP],
     },
+    # The watcher that holds this Lease leads. RBAC cannot restrict `create` to a name.
+    {
+        "apiGroups": [LEASE.group],
+        "resources": [LEASE.plural],
+        "verbs": ["get", "patch"],
+        "resourceNames": [WATCHER],
+    },
+    {"apiGroups": [LEASE.group], "resources": [LEASE.plural], "verbs": ["create"]},
 ]
 
 
@@ -69,7 +78,7 @@ def watcher_rbac() -> list[Manifest]:
             "roleRef": {"apiGroup": API_GROUP, "kind": "ClusterRole", "name": WATCHER},
             "subjects": _SUBJECTS,
         },
-        *_role(SYSTEM_NAMESPACE, _PLANS_RULES),
+        *_role(SYSTEM_NAMESPACE, _SYSTEM_RULES),
     ]
 
 

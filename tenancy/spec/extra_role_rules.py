@@ -5,8 +5,8 @@ Only some permissions can be granted:
 - Cluster-scoped resources are rejected. A Role can't grant access to them, so such a rule is a mistake.
 - For resources that isolate the tenant, only read access can be granted.
 - Namespaced resources of other projects are allowed. Rules are added mainly to give access to such resources.
-- `serviceaccounts/token` is allowed. A subject with this permission can get a token of every service account
-  of the namespace, and so all rights of these service accounts.
+- `serviceaccounts/token` is allowed. The admission policy `tenancy-token-requests` rejects a request for a
+  token of a service account that has more rights than the subject.
 
 `role_ceiling` checks that `tenant-operator` and `tenant-viewer` get no permission that `tenant-admin` lacks.
 """

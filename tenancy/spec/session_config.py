@@ -94,7 +94,8 @@ class SessionsConfig(Model):
     keep_days: Annotated[int, Field(ge=1, le=3650)] | None = Field(
         default=30,
         description="The watcher deletes an AISession and its results this number of days after the "
-        "AISession has ended. If the value is `null`, the watcher never deletes AISessions.",
+        "AISession has ended, or earlier if the namespace has nearly reached its limit of AISessions. If the "
+        "value is `null`, the watcher never deletes AISessions.",
     )
     models: Annotated[Mapping[ModelName, ModelConfig], Field(max_length=256)] = Field(
         default_factory=dict,

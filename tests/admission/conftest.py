@@ -25,6 +25,9 @@ from tests.waiting import eventually
 
 People = Callable[..., Person]
 
+# The right to request tokens. Without it, RBAC rejects a request for a token before the policies do.
+TOKENS = [{"apiGroups": [""], "resources": ["serviceaccounts/token"], "verbs": ["create"]}]
+
 ACME = tenant_manifest(
     "acme",
     plan="pro",
@@ -33,6 +36,7 @@ ACME = tenant_manifest(
         {"kind": "User", "name": "oscar", "role": "operator"},
         {"kind": "User", "name": "vera", "role": "viewer"},
     ],
+    roles={"admin": TOKENS, "operator": TOKENS},
     # Pod Security would reject some of the requests before the platform's policies do.
     podSecurity="privileged",
     registries=["registry.example", "docker.io/acme", "harbor.example/team"],

@@ -90,10 +90,13 @@ def delete(kind: Kind, name: str, namespace: str = NAMESPACE) -> Attempt:
 class Person(Cluster):
     """A client that impersonates a user."""
 
+    user: str
+
     @classmethod
     def named(cls, kubeconfig: Path, user: str, group: str = "") -> "Person":
         person = cls.connect(kubeconfig, impersonation=Impersonation(user, (group,) if group else ()))
         assert isinstance(person, cls)
+        person.user = user
         return person
 
     def refusal(self, attempt: Attempt, *, is_dry_run: bool = True) -> str:

@@ -61,6 +61,11 @@ def token_secret(account: str) -> Attempt:
     return create(SECRET, "attempt", type=TOKEN, annotations={"kubernetes.io/service-account.name": account})
 
 
+def token_request(account: str) -> Attempt:
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {"audiences": []}}
+    return Attempt("POST", SERVICE_ACCOUNT.path(NAMESPACE, account, "token"), body)
+
+
 def new_image(kind: Kind, name: str) -> Attempt:
     containers = [{"name": "main", "image": "registry.example/mine:1"}]
     body = {"spec": {"containers": containers}}
@@ -70,6 +75,7 @@ def new_image(kind: Kind, name: str) -> Attempt:
 # Each value is a request that the tenant's operator sends, and the policy that rejects this request.
 ATTACKS: dict[str, tuple[Attempt, str]] = {
     "a Secret gets a token of the admin's account": (token_secret("boss"), "token-secrets"),
+    "a request for a token of the admin's account": (token_request("boss"), "token-requests"),
     "a pod runs as the admin's account": (
         create(POD, "attempt", spec=pod_spec(serviceAccountName="boss")),
         "pod-accounts",
@@ -111,6 +117,7 @@ ORDINARY: dict[str, Attempt] = {
         DEPLOYMENT, "identity", {"spec": {"replicas": 2}}
     ),
     "token of an account without rights": token_secret("app"),
+    "request for a token of an account without rights": token_request("app"),
     "other Secret": create(SECRET, "attempt", stringData={"a": "b"}),
 }
 

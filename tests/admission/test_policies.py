@@ -28,7 +28,7 @@ def policy_status(platform: Platform, manifest: Manifest) -> Manifest | None:
 def type_checker(tools: dict[str, Path], control_plane: ControlPlane, tmp_path: Path) -> Iterator[None]:
     """Run the controller that checks types. The control planes of the tests start without it."""
     command = [
-        tools["kube-controller-manager"],
+        str(tools["kube-controller-manager"]),
         f"--kubeconfig={control_plane.kubeconfig}",
         f"--controllers={POLICY_TYPE_CHECKER}",
         "--leader-elect=false",

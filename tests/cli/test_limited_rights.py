@@ -154,7 +154,7 @@ def test_doctor_fails_until_the_roles_that_it_names_are_bound(
     skipped = {entry["subject"]: entry for entry in findings if entry["isSkipped"]}
     assert exit_code == 1
     assert {"CRDs", "watcher's rights", "admission", "watcher", "plans", "sessions"} <= skipped.keys()
-    assert findings[-1]["message"].startswith(f"{len(skipped)} of 15 checks could not run")
+    assert findings[-1]["message"].startswith(f"{len(skipped)} of 16 checks could not run")
     assert "--clusterrole=tenancy-doctor " in skipped["admission"]["fix"]
     fixes = {fix for entry in skipped.values() for fix in entry["fix"].split(" && ")}
     for fix in fixes:

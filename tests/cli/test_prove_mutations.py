@@ -9,18 +9,28 @@ from typing import Any
 import pytest
 
 from cluster.access_reviews import REVIEWED_CHECKS, review_rights
-from tenancy.base.kinds import NETWORK_POLICY
+from tenancy.base.kinds import NETWORK_POLICY, SERVICE_ACCOUNT
 from tenancy.isolation.catalog import CHECK_BY_ID, CHECKS
 from tenancy.isolation.check import BASELINE, RBAC, Check, Layer, Protection, Role, policy, tenant_object
 from tenancy.isolation.evaluation import Outcome, compared_outcome
-from tests.cli.proving import PEOPLE, Proof, every_check_applies, writer_of_tenants
+from tests.cli.proving import PEOPLE, Proof, create, every_check_applies, writer_of_tenants
 from tests.platform import Platform, tenant_manifest
 from tests.waiting import eventually
 
+# The right to request a token of the admin's account. Without it, RBAC rejects the request, not the policy.
+TOKENS = [
+    {
+        "apiGroups": [""],
+        "resources": ["serviceaccounts/token"],
+        "resourceNames": ["boss"],
+        "verbs": ["create"],
+    }
+]
 # With these settings, all checks apply except those in ONLY_CLOSED.
 OPEN: dict[str, Any] = {
     **PEOPLE,
     "plan": "pro",
+    "roles": {"admin": TOKENS, "operator": TOKENS},
     "registries": ["registry.example"],
     "imagePullPolicies": ["Always"],
     "storageClasses": ["fast"],
@@ -49,6 +59,7 @@ def proof(running_platform: Platform) -> Iterator[Proof]:
     paused = tenant_manifest("proof-mutated", **OPEN, paused=True)
     running_platform.apply(paused)
     running_platform.await_condition(paused, "Paused")
+    create(running_platform, SERVICE_ACCOUNT, "boss", "tenant-proof-mutated")
     with writer_of_tenants(running_platform):
         yield Proof(running_platform, paused)
     running_platform.abandon(paused)
@@ -56,6 +67,7 @@ def proof(running_platform: Platform) -> Iterator[Proof]:
 
 SAMPLE: dict[str, tuple[Protection, set[str]]] = {
     "a policy without its binding": (policy("endpoints"), {"endpoints"}),
+    "a policy for tokens": (policy("token-requests"), {"account-token-request"}),
     "a NetworkPolicy": (tenant_object(NETWORK_POLICY, "default-deny-all"), {"network-default-deny"}),
     "the Pod Security level": (BASELINE, {"pod-host-pid", "pod-privileged", "namespace-desired"}),
     "restricted rights": (RBAC, {"viewer-secrets", "foreign-pods", "cluster-nodes"}),

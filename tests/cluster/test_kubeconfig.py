@@ -178,7 +178,7 @@ def test_broken_kubeconfig_is_not_replaced_by_the_service_account(
 def test_credentials_are_not_sent_without_tls(tmp_path: Path) -> None:
     file = write(tmp_path / "kubeconfig", document(cluster={"server": "http://api.example"}))
     cluster = Cluster.connect(file)
-    assert cluster._transport._api.configuration.auth_settings() == {}
+    assert cluster._transport.api.configuration.auth_settings() == {}
 
 
 def test_header_names_are_escaped_and_values_are_utf_8() -> None:

@@ -19,6 +19,19 @@ _PAGE = """\
 |---|---|
 | row | none |
 
+A paragraph. {test}`tests/docs/test_security.py::test_build_finds_statements_without_a_test`
+
+A paragraph without a test.
+
+These items need tests:
+
+- An item without a test.
+  - Part of the item.
+
+One test covers these items: {test}`tests/docs/test_security.py::test_build_finds_statements_without_a_test`
+
+- An item.
+
 ## What is not protected
 
 - A limit needs no test.
@@ -40,4 +53,6 @@ def test_build_finds_statements_without_a_test(tmp_path: Path) -> None:
         "test 'tests/docs/test_security.py::test_unknown' does not exist",
         "the statement 'Without. A statement.' names no test",
         "the statement 'row' names no test",
+        "the statement 'A paragraph without a test.' names no test",
+        "the statement 'An item without a test.' names no test",
     ]

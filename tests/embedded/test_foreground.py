@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from cluster.client import Cluster
 from embedded.controlplane.plane import ControlPlane
 from embedded.run import foreground
 from embedded.run.state_folder import StateFolder
 from embedded.toolchain.tools import ENGINE
+from tenancy.base.kinds import LEASE
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tests.embedded.dev import Dev
 from tests.waiting import eventually
 
@@ -60,10 +63,19 @@ def test_signal_stops_foreground_instances_and_their_builds(
 
 
 @pytest.fixture(scope="module")
-def user_cluster(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
-    """A control plane that the tests use as the user's own cluster. Only one instance uses it at a time."""
+def control_plane(tools: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[ControlPlane]:
     with ControlPlane(tools, tmp_path_factory.mktemp("own"), is_throw_away=True) as plane:
         yield plane
+
+
+@pytest.fixture
+def user_cluster(control_plane: ControlPlane) -> ControlPlane:
+    """A control plane that the tests use as the user's own cluster. Only one instance uses it at a time.
+
+    The instances have different backends. The Lease would bind the cluster to the first one.
+    """
+    Cluster.connect(control_plane.kubeconfig).delete(LEASE, WATCHER, SYSTEM_NAMESPACE)
+    return control_plane
 
 
 def test_failed_sample_ends_once_with_its_reason(

@@ -1,4 +1,7 @@
-"""The outcome of the sample tenants. The tests compute it from the Tenants' status, without a cluster."""
+"""`./dev run --once` reports whether the sample tenants became Active, and prints their table.
+
+The tests use Tenants as plain data. They need no cluster.
+"""
 
 from typing import Any
 

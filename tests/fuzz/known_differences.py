@@ -46,6 +46,12 @@ KNOWN_DIFFERENCES: list[KnownDifference] = [
         {"adopt": True, "namespaces": [{"name": "a", "existing": "tenant-fuzz-b"}, {"name": "b"}]},
     ),
     KnownDifference(
+        "precision of quantities",
+        "neither a pattern nor CEL can compute the precision of a number with an exponent",
+        r"is more precise than 1n, the smallest unit of a quantity",
+        {"resourceQuotas": {"cpu": "1e-400"}},
+    ),
+    KnownDifference(
         "permissions that no tenant can have",
         "a rule on all combinations of API groups, resources and verbs would exceed the cost limit of CEL",
         r"^spec\.roles\..*can't be granted to a tenant",

@@ -124,7 +124,7 @@ def login_port(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     monkeypatch.setattr("watcher.http._HEADERS_TIMEOUT_S", 0.5)
     monkeypatch.setattr("watcher.page.login._BODY_TIMEOUT_S", 0.5)
     login = Login(AccessReviews(platform.admin))
-    routes = PageRoutes(cast(Any, None), Feed(lambda _: None), cast(Any, None), list, login).routes()
+    routes = PageRoutes(cast(Any, None), Feed(lambda _: None), cast(Any, None), list, dict, login).routes()
     server = serve_http(
         HOST, 0, {"/healthz": Check(list)}, {"/metrics": TextEndpoint(str, "text/plain")}, routes
     )
@@ -156,13 +156,17 @@ def test_no_request_fails_in_a_server_with_the_login(login_port: int) -> None:
     assert logs == []
 
 
-def test_invalid_data_after_a_request_causes_no_error(login_port: int) -> None:
+def test_invalid_data_after_a_request_causes_no_error(
+    login_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
     """The server responds with 400 and closes the connection while the handler is still running."""
     request = b" /metrics HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"
     with capture_logs() as logs:
-        statuses = {status_of(login_port, method + request) for method in (b"GET", b"POST") * 5}
+        statuses = {status_of(login_port, method + request) for method in (b"GET", b"POST", b"HEAD") * 5}
     assert statuses == {400}
     assert logs == []
+    # asyncio logs exceptions of the protocol.
+    assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
 
 
 @pytest.mark.long

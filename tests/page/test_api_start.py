@@ -38,7 +38,7 @@ def starting(
         cluster, watcher.tenants, watcher.managed, watcher.differences, watcher.sessions, stacks, plans
     )
     feed = Feed(data.row)
-    routes = PageRoutes(data, feed, usage, watcher.not_listed).routes()
+    routes = PageRoutes(data, feed, usage, watcher.not_listed, watcher.election.state).routes()
     server = serve_http("127.0.0.1", 0, {}, {}, routes)
     yield PageClient(server.server_port)
     server.shutdown()

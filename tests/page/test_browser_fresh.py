@@ -1,7 +1,7 @@
-"""The web page of a new cluster without tenants, and then the screenshots for the README.
+"""The web page of a new cluster without tenants. The same tests take the screenshots for the README.
 
-With TENANCY_PICTURES=1, the tests replace the screenshots in docs/. Otherwise, they create fewer sample
-tenants.
+With TENANCY_PICTURES=1, the tests create all tenants that the screenshots show, and replace the files in
+docs/. Otherwise, the tests create only some of these tenants, and do not change docs/.
 """
 
 import os

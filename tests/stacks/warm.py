@@ -1,4 +1,4 @@
-"""A warm engine for tests: its stacks, its processes, and the locks in its backend."""
+"""Helpers for tests of the warm engine: they start an engine, and read its processes and locks."""
 
 import threading
 from collections.abc import Callable, Iterator

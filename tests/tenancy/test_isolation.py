@@ -72,7 +72,12 @@ def test_shipped_policies_have_no_problems() -> None:
         field = "matchResources" if manifest["kind"].endswith("Binding") else "matchConstraints"
         defaults = {"matchPolicy": "Equivalent", "namespaceSelector": {}, "objectSelector": {}}
         manifest["spec"][field] = {**defaults, **manifest["spec"].get(field, {})}
+        for rule in manifest["spec"][field].get("resourceRules", []):
+            rule.setdefault("scope", "*")
     assert policy_problems(live) == {}
+
+
+POD_RULES = shipped("tenancy-pods", "ValidatingAdmissionPolicy")["spec"]["matchConstraints"]["resourceRules"]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +86,9 @@ def test_shipped_policies_have_no_problems() -> None:
         ("Policy", {"validations": []}),
         ("Policy", {"failurePolicy": "Ignore"}),
         ("Policy", {"matchConditions": [{"name": "none", "expression": "false"}]}),
+        ("Policy", {"matchConstraints": {"resourceRules": [{**POD_RULES[0], "resourceNames": ["none"]}]}}),
+        ("Policy", {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}),
+        ("Binding", {"paramRef": {"selector": {}, "parameterNotFoundAction": "Allow"}}),
         ("Binding", {"validationActions": ["Audit"]}),
         ("Binding", {"matchResources": {"excludeResourceRules": [{"resources": ["pods"]}]}}),
         ("Binding", {"matchResources": {"namespaceSelector": {"matchLabels": {"a": "b"}}}}),

@@ -20,14 +20,15 @@ from embedded.mutate import (
     run_mutations,
     unmutated_problem,
 )
-from embedded.mutations import MUTATIONS, Mutation
+from embedded.mutation import Mutation
+from embedded.mutations import MUTATIONS
 
 
 def test_list_has_one_line_per_mutation(capsys: pytest.CaptureFixture[str]) -> None:
     assert mutate.mutate(argparse.Namespace(names=[], list=True)) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [mutation.name for mutation in MUTATIONS]
-    assert len({mutation.name for mutation in MUTATIONS}) == len(lines) == 24
+    assert len({mutation.name for mutation in MUTATIONS}) == len(lines) == 37
     for line, mutation in zip(lines, MUTATIONS, strict=True):
         assert mutation.fault in line
 

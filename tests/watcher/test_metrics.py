@@ -157,6 +157,7 @@ def test_gauges_have_the_values_of_their_callbacks() -> None:
         is_usage_recorded=lambda: True,
         measured=lambda _: {},
         is_engine_usable=lambda: False,
+        is_leading=lambda: True,
     )
     values = {
         sample.name: sample.value

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from cluster.errors import ClusterError
-from tenancy.base.kinds import AISESSION, OPTIONAL_KINDS, RBAC_GROUP, ROLE, ROLE_BINDING, TENANTS, Kind
+from tenancy.base.kinds import AISESSION, LEASE, OPTIONAL_KINDS, RBAC_GROUP, ROLE, ROLE_BINDING, TENANTS, Kind
 from tenancy.base.labels import object_labels
 from tenancy.base.manifest import Manifest
-from tenancy.base.platform_names import WATCHER
+from tenancy.base.platform_names import SYSTEM_NAMESPACE, WATCHER
 from tenancy.platform.watcher_rights import watcher_rbac
 from tests.admission.people import Person
 from tests.audit_log import AuditLog, Request
@@ -36,6 +36,16 @@ INTEGRATION_GROUPS = {kind.group for kind in OPTIONAL_KINDS}
 # late.
 USED_AFTER_ERRORS = {"aisessions": ("get",), "jobs": ("get",)}
 NEEDED_HERE = [rule for rule in RULES if not INTEGRATION_GROUPS & set(rule["apiGroups"])]
+
+
+LEASE_VERBS = {
+    verb
+    for role in watcher_rbac()
+    if role["kind"] == ROLE.kind
+    for rule in role["rules"]
+    if LEASE.plural in rule["resources"]
+    for verb in rule["verbs"]
+}
 
 
 def title(rule: Rule) -> str:
@@ -87,6 +97,8 @@ def requests(running_platform: Platform, audit_log: AuditLog, token: str) -> lis
     """
     platform, since, name = running_platform, audit_log.size(), "rights-life"
     platform.stop()
+    # The watcher creates the Lease.
+    platform.admin.delete(LEASE, WATCHER, SYSTEM_NAMESPACE)
     platform.start("--protect-metrics")
     # Leave out the LimitRange. With it, the session's pod would need a device that the tenant cannot use.
     extra = [manifest for manifest in (*OF_PLAN, *OF_TENANT) if manifest["kind"] != "LimitRange"]
@@ -118,6 +130,14 @@ def test_no_request_of_the_watcher_is_forbidden(requests: list[Request]) -> None
     forbidden = {str(request._replace(namespace="")) for request in requests if request.status == 403}
     # Pulumi's Kubernetes provider watches Events to show them to users. It also works without this right.
     assert forbidden <= {"watch events"}
+
+
+def test_watcher_uses_each_right_on_its_lease_and_no_other_lease(requests: list[Request]) -> None:
+    leases = [request for request in requests if request.resource == LEASE.plural]
+    assert {request.verb for request in leases} == LEASE_VERBS == {"get", "create", "patch"}
+    assert {(request.namespace, request.name or WATCHER) for request in leases} == {
+        (SYSTEM_NAMESPACE, WATCHER)
+    }
 
 
 @pytest.mark.parametrize("rule", [rule for rule in NEEDED_HERE if rule != GRANT_RULE], ids=title)

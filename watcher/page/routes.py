@@ -1,9 +1,9 @@
 """The HTTP routes of the web page: the HTML file, static files, data as JSON, and the stream of changes."""
 
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from anyio import CapacityLimiter, to_thread
 from sse_starlette import EventSourceResponse, ServerSentEvent
@@ -40,9 +40,14 @@ class PageRoutes:
         feed: Feed,
         usage: UsageStore,
         not_listed: Callable[[], list[str]],
+        leader: Callable[[], Mapping[str, Any]],
         login: Login | None = None,
     ) -> None:
-        """`not_listed` returns one message for each kind that the informers have not listed yet."""
+        """`not_listed` returns one message for each kind that the informers have not listed yet.
+
+        `leader` returns the leader among the watchers, and whether this watcher is the leader.
+        """
+        self._leader = leader
         self._data = data
         self._not_listed = not_listed
         self._feed = feed
@@ -83,7 +88,8 @@ class PageRoutes:
 
     async def _tenants(self, request: Request) -> Response:
         user = await self._authorize(request, "list")
-        text = f'{{"tenants":[{",".join(self._feed.rows())}],"user":{json.dumps(user)}}}'
+        rest = json.dumps({"user": user, **self._leader()})
+        text = f'{{"tenants":[{",".join(self._feed.rows())}],{rest[1:]}'
         return Response(text, media_type="application/json")
 
     async def _tenant(self, request: Request) -> Response:

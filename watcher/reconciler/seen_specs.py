@@ -27,10 +27,13 @@ class SeenSpecs:
         with self._guard:
             if after is None:
                 self._versions.pop((before or {"metadata": {"uid": ""}})["metadata"]["uid"], None)
-            elif before is None or before["metadata"]["generation"] != after["metadata"]["generation"]:
+            elif before is None or _generation(before) != _generation(after):
                 uid = after["metadata"]["uid"]
                 is_same_object = before is not None and before["metadata"]["uid"] == uid
-                self._versions.setdefault(uid, []).append((before if is_same_object else None, after))
+                versions = self._versions.setdefault(uid, [])
+                # When a watcher takes over, it can receive the newest version twice.
+                if not versions or _generation(versions[-1][1]) != _generation(after):
+                    versions.append((before if is_same_object else None, after))
 
     def noted(self, tenant: Manifest) -> Manifest:
         """A copy of the Tenant with a status that lists all known changes to the spec.
@@ -42,7 +45,12 @@ class SeenSpecs:
         newest = written[-1].generation if written else 0
         with self._guard:
             versions = self._versions.get(uid, [])
-            versions[:] = [seen for seen in versions if seen[1]["metadata"]["generation"] > newest]
+            versions[:] = [seen for seen in versions if _generation(seen[1]) > newest]
             unwritten = tuple(versions)
         changes = noted_changes(tenant, unwritten, now_text())
         return {**tenant, "status": with_changes(tenant.get("status") or {}, changes)}
+
+
+def _generation(tenant: Manifest) -> int:
+    generation: int = tenant["metadata"]["generation"]
+    return generation

@@ -9,6 +9,7 @@ from typing import Final
 
 from cluster.client import Cluster
 from cluster.informer import Informer
+from cluster.live_objects import ManagedObjects
 from cluster.plans_in_force import LivePlans
 from cluster.tenants import Tenants
 from tenancy.base.backoff import SESSION_START, Backoff
@@ -28,7 +29,13 @@ _GATHER_S: Final = 0.1
 
 class SessionController:
     def __init__(
-        self, cluster: Cluster, tenants: Tenants, plans: LivePlans, namespaces: Informer, retry_s: float
+        self,
+        cluster: Cluster,
+        tenants: Tenants,
+        plans: LivePlans,
+        namespaces: Informer,
+        managed: ManagedObjects,
+        retry_s: float,
     ) -> None:
         """`retry_s` is the retry delay after the API server first rejects a session's Job or pod.
 
@@ -38,18 +45,23 @@ class SessionController:
         self._live = LiveSessions(cluster, namespaces, self.wake)
         backoff = StartBackoff(Backoff(retry_s, retry_s * SESSION_START.last_s / SESSION_START.first_s))
         starter = Starter(cluster, self._live, backoff, tenants, plans, retry_s)
-        self._reconciler = SessionReconciler(cluster, self._live, backoff, starter, plans)
+        self._reconciler = SessionReconciler(cluster, self._live, backoff, starter, plans, managed)
         self._plans = plans
+        self._is_takeover = False
         self._shared_informers = (namespaces, *tenants.informers)
         self.workers = QueueWorkers("sessions", self._queue, self._reconciler.reconcile, count=_WORKERS)
 
     def start(self) -> None:
-        """Start the informers, and return at once.
-
-        The workers start later, when all informers are synced and the plans are loaded.
-        """
+        """Start the informers, and return at once."""
         for informer in self._live.informers:
             informer.start()
+
+    def start_workers(self, *, is_takeover: bool) -> None:
+        """Start the workers when all informers are synced and the plans are loaded. Returns at once.
+
+        `is_takeover` says whether another watcher was the leader after the informers were started.
+        """
+        self._is_takeover = is_takeover
         threading.Thread(target=self._start_workers, name="start sessions", daemon=True).start()
 
     def wake(self, tenant: str) -> None:
@@ -82,5 +94,7 @@ class SessionController:
         # Workers count the running Jobs in the cache. With an incomplete cache, they would start too many.
         for informer in (*self._shared_informers, *self._live.informers):
             informer.is_synced.wait()
+        for informer in self._live.informers if self._is_takeover else ():
+            informer.await_current()
         self._plans.is_loaded.wait()
         self.workers.start()

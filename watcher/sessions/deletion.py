@@ -1,20 +1,24 @@
-"""Deletes expired AISessions, and the AISessions of a tenant that is being deleted."""
+"""Deletes ended AISessions, and the AISessions of a tenant that is being deleted."""
 
-from collections.abc import Iterable
-from datetime import UTC, datetime, timedelta
+from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from typing import Final
 
 import structlog
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
+from cluster.events import NORMAL, record_event
 from tenancy.base.kinds import AISESSION, JOB, Kind
 from tenancy.base.labels import SESSION_LABEL, TENANT_LABEL
 from tenancy.base.manifest import Manifest, is_deleting
+from tenancy.sessions.retention import retention
 from watcher.sessions.live_sessions import qualified_name
 
 log = structlog.get_logger(__name__)
 
+# The reason of the Event about a session that was deleted to make space.
+_DELETED: Final = "Deleted"
 _DELETED_WITH_TENANT: Final = "object deleted with its tenant"
 
 
@@ -44,40 +48,39 @@ def delete_sessions(cluster: Cluster, namespaces: Iterable[str], deleted_at: str
     return left
 
 
-def delete_expired(cluster: Cluster, sessions: Iterable[Manifest], keep_days: int | None) -> float | None:
-    """Delete sessions that finished more than `keep_days` days ago.
+def delete_ended(
+    cluster: Cluster,
+    ended: Iterable[Manifest],
+    unfinished: Iterable[Manifest],
+    limits: Mapping[str, int],
+    keep_days: int | None,
+) -> float | None:
+    """Delete ended sessions that have expired, or that must make space for new sessions.
 
-    `sessions` must contain only finished sessions. If `keep_days` is None, sessions never expire. Returns the
-    seconds until the next session expires, or None if no session will expire.
+    The parameters are those of `retention`. Returns the seconds until the next session must be deleted, or
+    None if no session will be deleted.
     """
-    if keep_days is None:
-        return None
-    keep_time, now = timedelta(days=keep_days), datetime.now(UTC)
-    due_s: list[float] = []
-    for session in sessions:
-        left_s = (_ended_at(session, now) + keep_time - now).total_seconds()
-        if left_s > 0:
-            due_s.append(left_s)
-            continue
-        try:
-            _delete(cluster, AISESSION, session, "expired session deleted")
-        except ClusterError as error:
-            if not error.is_refusal:
-                raise
-            # Continue with the other sessions. The next reconcile tries to delete this session again.
-            log.warning("expired session not deleted", problem=str(error))
-    return min(due_s, default=None)
+    decision = retention(ended, unfinished, limits, keep_days, datetime.now(UTC))
+    for session in decision.expired:
+        _try_to_delete(cluster, session, "expired session deleted")
+    for session, reason in decision.surplus:
+        if _try_to_delete(cluster, session, "ended session deleted to make space"):
+            message = f"the session and its result were deleted to make space for new sessions: {reason}"
+            record_event(cluster, session, NORMAL, _DELETED, message)
+    return decision.next_s
 
 
-def _ended_at(session: Manifest, now: datetime) -> datetime:
-    """The completion time of a session. If it is missing or in the future, returns the creation time.
-
-    The completion time comes from the Job's status, so a user may have forged it. If it were in the year
-    9999, adding `keep_days` would raise OverflowError.
-    """
-    created: str = session["metadata"]["creationTimestamp"]
-    ended = datetime.fromisoformat(session["status"].get("completionTime") or created)
-    return ended if ended <= now else datetime.fromisoformat(created)
+def _try_to_delete(cluster: Cluster, session: Manifest, log_event: str) -> bool:
+    """Delete a session. Returns whether the API server has accepted the deletion."""
+    try:
+        _delete(cluster, AISESSION, session, log_event)
+    except ClusterError as error:
+        if not error.is_refusal:
+            raise
+        # Continue with the other sessions. The next reconcile tries to delete this session again.
+        log.warning("ended session not deleted", session=qualified_name(session), problem=str(error))
+        return False
+    return True
 
 
 def _listed(cluster: Cluster, kind: Kind, namespace: str, selector: str = "") -> list[Manifest]:

@@ -13,16 +13,17 @@ from pydantic import ValidationError
 
 from cluster.client import Cluster
 from cluster.errors import ClusterError
-from cluster.live_objects import tenant_of
+from cluster.live_objects import ManagedObjects, tenant_of
 from cluster.plans_in_force import LivePlans
 from tenancy.base.kinds import JOB, NAMESPACE, POD
 from tenancy.base.labels import SESSION_LABEL, label_value
 from tenancy.base.manifest import Manifest, is_deleting
 from tenancy.base.validation import validation_message
+from tenancy.objects.object_counts import session_limits
 from tenancy.sessions.job import first_created, is_job_of, owner_job
 from tenancy.sessions.phase import is_finished, is_pod_done, status_from_job, time_text, with_execution_time
 from tenancy.spec.aisession import AISessionSpec, AISessionStatus, SessionPhase, SessionReason
-from watcher.sessions.deletion import delete_expired
+from watcher.sessions.deletion import delete_ended
 from watcher.sessions.live_sessions import LiveSessions, qualified_name, status_of
 from watcher.sessions.start import Starter, Waiting
 from watcher.sessions.start_backoff import StartBackoff, pod_refusal, refusal_reason
@@ -38,13 +39,20 @@ _MAX_POD_CHECK_S: Final = 30.0
 
 class SessionReconciler:
     def __init__(
-        self, cluster: Cluster, live: LiveSessions, backoff: StartBackoff, starter: Starter, plans: LivePlans
+        self,
+        cluster: Cluster,
+        live: LiveSessions,
+        backoff: StartBackoff,
+        starter: Starter,
+        plans: LivePlans,
+        managed: ManagedObjects,
     ) -> None:
         self._cluster = cluster
         self._live = live
         self._backoff = backoff
         self._starter = starter
         self._plans = plans
+        self._managed = managed
 
     def reconcile(self, tenant: str) -> float | None:
         """Reconcile the tenant's sessions.
@@ -70,7 +78,10 @@ class SessionReconciler:
         if waiting:
             requeues_s.append(self._starter.start(tenant, waiting))
         keep_days = self._plans.current.sessions.keep_days
-        requeues_s.append(delete_expired(self._cluster, self._live.finished(tenant), keep_days))
+        if ended := self._live.finished(tenant):
+            limits = session_limits(self._managed.of(tenant).values())
+            unfinished = self._live.unfinished(tenant)
+            requeues_s.append(delete_ended(self._cluster, ended, unfinished, limits, keep_days))
         return min((wait_s for wait_s in requeues_s if wait_s is not None), default=None)
 
     def _reconcile_session(self, tenant: str, session: Manifest, waiting: list[Waiting]) -> float | None:

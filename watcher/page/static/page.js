@@ -79,7 +79,15 @@ function showUser() {
   document.getElementById("account").hidden = !tenants.user && !isForbidden();
 }
 
+const leader = document.getElementById("leader");
+function showLeader() {
+  const text = tenants.leader ? `Leader: ${tenants.leader}` : "No watcher leads.";
+  leader.hidden = false;
+  leader.textContent = tenants.isLeader ? text : `This watcher is a standby and changes nothing. ${text}`;
+}
+
 tenants.subscribe((event) => {
+  if (event.kind === "loaded") showLeader();
   if (event.kind === "connection" || event.kind === "problem") showConnection();
   if (event.kind === "loaded" || event.kind === "problem") showUser();
 });

@@ -16,6 +16,9 @@ const FORBIDDEN = 403;
 export const tenants = {
   rows: new Map(),
   user: "",
+  // The leader among the watchers, and whether the leader serves this page.
+  leader: "",
+  isLeader: true,
   isLoaded: false,
   isLive: false,
   problem: null,
@@ -66,6 +69,8 @@ async function load() {
     const data = await getJson("/api/tenants");
     tenants.rows = new Map(data.tenants.map((row) => [row.name, row]));
     tenants.user = data.user;
+    tenants.leader = data.leader;
+    tenants.isLeader = data.isLeader;
     tenants.isLoaded = true;
     tenants.problem = null;
     notify({ kind: "loaded" });

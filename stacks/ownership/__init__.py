@@ -1,0 +1,1 @@
+"""Which process holds a lock, and which cluster uses a backend."""

@@ -1,0 +1,1 @@
+"""Leader election: only one watcher of a cluster changes anything."""
