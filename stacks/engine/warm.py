@@ -27,8 +27,8 @@ log = structlog.get_logger(__name__)
 _ENVIRONMENT: Final = {"GOGC": "100", "GOMEMLIMIT": "160MiB"}
 
 # Pulumi's engine keeps the resources of each operation in memory, because a goroutine of its step executor
-# never ends. These are about 0.5 MB for a tenant with 19 objects. So a new process replaces the engine process
-# after `_MAX_OPERATIONS` operations, or if the engine and its providers use more memory than
+# never ends. These are about 0.5 MB for a tenant with 19 objects. So a new process replaces the engine
+# process after `_MAX_OPERATIONS` operations, or if the engine and its providers use more memory than
 # `_MAX_MEMORY_BYTES`.
 _MAX_OPERATIONS: Final = 100
 _MAX_MEMORY_BYTES: Final = 400 << 20
