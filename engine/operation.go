@@ -77,6 +77,8 @@ func (o *operation) run() (result answer) {
 		// Ends the goroutines that wait until the scope is canceled.
 		o.cancel.Terminate()
 		o.server.pool.release(o)
+		// A server that Pulumi never closes refers to the host, and so to the operation.
+		o.request.Program = program{}
 	}()
 	err := o.apply(&result)
 	if err == nil {
