@@ -3,6 +3,7 @@
 import contextlib
 import threading
 from collections.abc import Callable
+from typing import Final
 
 import structlog
 
@@ -40,6 +41,9 @@ from watcher.usage.recorder import UsageRecorder
 from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
+
+# The maximum time to wait for the admission policies. If the watcher cannot list them, it starts without them.
+_COMPARED_S: Final = 10.0
 
 
 class Watcher:
@@ -92,7 +96,7 @@ class Watcher:
         applied = LastApplied()
         loader = AppliedLoader(stacks, tenants, applied, lambda: plans.current, served, self._applied_loaded)
         repairs = self._repairs = Repairs(cluster, applied, loader, managed, served, self._queue.add)
-        isolation = IsolationChecks(cluster, tenants, managed, plans, self._queue.add)
+        isolation = self._isolation = IsolationChecks(cluster, tenants, managed, plans, self._queue.add)
         reporter = Reporter(
             cluster, tenants, managed, applied, loader, repairs, self.metrics, pod_metrics.reported, isolation
         )
@@ -170,6 +174,8 @@ class Watcher:
                     self._handle_tenant(None, tenant)
 
     def _begin(self) -> None:
+        # Wait for the comparison. Otherwise, it would queue each tenant again after its first reconcile.
+        self._isolation.is_compared.wait(_COMPARED_S)
         log.info("watching", tenants=self._queue.depth())
         self._repairs.keep_applied()
 

@@ -94,6 +94,8 @@ class IsolationChecks(Service):
         # The problem of each policy that is missing or changed. None until the informers have listed all
         # policies.
         self._policy_problems: dict[Protection, str] | None = None
+        # Set after the first comparison of the admission policies.
+        self.is_compared = threading.Event()
         self._desired: dict[str, DesiredState] = {}
         self._last_round: dict[str, Failures] = {}
 
@@ -150,6 +152,7 @@ class IsolationChecks(Service):
             if is_changed:
                 self._woken.clear()
                 self._compare_policies()
+                self.is_compared.set()
             if time.monotonic() > next_round_s:
                 next_round_s = time.monotonic() + self._periods.round_s
                 self._check(set(self._desired))

@@ -81,7 +81,7 @@ def test_dry_run_shows_the_objects_and_deletes_none(platform: Platform, tenancy:
     assert (result.returncode, result.stderr) == (0, "No tenants match.\n")
     result = tenancy("delete", "roped", "-l", "team=asked", "--yes")
     assert result.returncode == 1
-    assert "select tenants with names, with -f or with -l" in result.stderr
+    assert "select tenants in exactly one of these ways" in result.stderr
 
 
 def test_watch_prints_each_change_until_it_is_interrupted(
