@@ -42,7 +42,7 @@ from watcher.usage.store import UsageStore
 
 log = structlog.get_logger(__name__)
 
-# The maximum time to wait for the admission policies. If the watcher cannot list them, it starts without them.
+# The maximum time to wait for the admission policies. If they cannot be listed, the watcher starts anyway.
 _COMPARED_S: Final = 10.0
 
 
