@@ -25,11 +25,7 @@ from tests.waiting import eventually
 from tests.watcher_process import WatcherProcess
 
 DURATION_S = 8
-TIMES = (
-    *("--lease-duration", str(DURATION_S)),
-    *("--lease-renew-deadline", "5"),
-    *("--lease-retry-period", "0.5"),
-)
+TIMES = ("--lease-duration", str(DURATION_S), "--lease-renew-deadline", "5", "--lease-retry-period", "0.5")
 
 NewWatcher = Callable[..., WatcherProcess]
 
