@@ -26,7 +26,8 @@ def blocked_findings(cluster: Cluster, subject: str, tenant: Manifest) -> Iterat
     for name, namespace in live_namespaces(cluster, tenant).items():
         conditions = (namespace.get("status") or {}).get("conditions") or ()
         text = " ".join(condition["message"] for condition in conditions if is_deleting(namespace))
-        for resource, group in _LEFT.findall(text):
+        # Several conditions can list the same resource.
+        for resource, group in dict.fromkeys(_LEFT.findall(text)):
             for blocker in _objects(cluster, resource, group, name):
                 finalizers = blocker["metadata"].get("finalizers")
                 if not finalizers:

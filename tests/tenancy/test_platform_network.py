@@ -45,7 +45,6 @@ def test_watcher_connects_only_to_dns_the_api_server_and_the_backend() -> None:
         ("s3://bucket?region=eu", None),
         ("s3://bucket?endpoint=minio.example:9000&disableSSL=true", 9000),
         ("s3://bucket?endpoint=http://minio.example:9000", 9000),
-        ("https://pulumi.example:8443", 8443),
         ("postgres://db.example/states", 5432),
         ("postgres://db.example:6432/states", 6432),
     ],

@@ -128,7 +128,8 @@ def test_users_cannot_block_the_deletion_of_their_tenant_unnoticed(
 
     environment = {**platform.environment, "KUBECONFIG": str(platform.admin_kubeconfig)}
     findings = json.loads(run_tenancy("doctor", "-o", "json", environment=environment).stdout)
-    (fix,) = [finding["fix"] for finding in findings if "holder" in finding["message"]]
+    block = f"configmaps/holder in namespace {namespace} "
+    (fix,) = [finding["fix"] for finding in findings if block in finding["message"]]
     assert fix == (
         f"kubectl -n {namespace} patch configmaps holder --type=merge "
         """-p '{"metadata": {"finalizers": null}}'"""
