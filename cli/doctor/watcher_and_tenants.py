@@ -58,8 +58,8 @@ def check_watcher(connection: Connection) -> list[CheckResult]:
 def _workloads(cluster: Cluster) -> list[tuple[Kind, Manifest]]:
     """The StatefulSet or the Deployment of the watcher. Empty if the watcher runs outside the cluster."""
     kinds = (STATEFUL_SET, DEPLOYMENT)
-    found = [(kind, cluster.get(kind, WATCHER, SYSTEM_NAMESPACE)) for kind in kinds]
-    return [(kind, workload) for kind, workload in found if workload is not None]
+    workloads = [(kind, cluster.get(kind, WATCHER, SYSTEM_NAMESPACE)) for kind in kinds]
+    return [(kind, workload) for kind, workload in workloads if workload is not None]
 
 
 def _workload_finding(kind: Kind, workload: Manifest) -> CheckResult:

@@ -74,7 +74,7 @@ class WarmEngine:
                 self._discard(process)
                 continue
             except EngineCrashed:
-                # Wait for the end of the process. Until then, it holds its locks, and it may accept another
+                # Wait until the process has ended. Until then, it holds its locks, and it may accept another
                 # connection without answering.
                 self._discard(process, wait_s=_END_S)
                 raise

@@ -114,5 +114,5 @@ def compared_outcome(check: Check, problems: Problems) -> tuple[Outcome, str]:
 
     The outcome is FAILED if a protection of the check has a problem. Otherwise, the outcome is PASSED.
     """
-    found = [problems[protection] for protection in check.protections if protection in problems]
-    return (Outcome.FAILED, "; ".join(found)) if found else (Outcome.PASSED, "as desired")
+    messages = [problems[protection] for protection in check.protections if protection in problems]
+    return (Outcome.FAILED, "; ".join(messages)) if messages else (Outcome.PASSED, "as desired")

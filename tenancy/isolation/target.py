@@ -101,9 +101,9 @@ def actors(desired: DesiredState, writer: str = "") -> dict[Role, Actor]:
     `writer` is the name of a user who can write Tenants. If it is empty, the result does not contain the role
     WRITER.
     """
-    found = {Role.OUTSIDER: Actor(PROBE, namespace=desired.namespaces[0])}
+    by_role = {Role.OUTSIDER: Actor(PROBE, namespace=desired.namespaces[0])}
     if writer:
-        found[Role.WRITER] = Actor(writer, namespace=desired.namespaces[0])
+        by_role[Role.WRITER] = Actor(writer, namespace=desired.namespaces[0])
     for role in AccessRole:
         bound = [
             _actor(subject, namespace)
@@ -112,8 +112,8 @@ def actors(desired: DesiredState, writer: str = "") -> dict[Role, Actor]:
         ]
         # Prefer users to groups. For a group, the checks must send requests as a user who does not exist.
         if bound:
-            found[Role(role.value)] = min(bound, key=lambda actor: (bool(actor.groups), _is_account(actor)))
-    return found
+            by_role[Role(role.value)] = min(bound, key=lambda actor: (bool(actor.groups), _is_account(actor)))
+    return by_role
 
 
 def _is_account(actor: Actor) -> bool:
